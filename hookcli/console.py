@@ -7,7 +7,6 @@ cursor, reverse the text or send commands to the runner; `escape` makes them har
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
 import sys
@@ -15,60 +14,17 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TextIO, TypeAlias
 
 from hookcli.errors import HookcliError, ProblemsError, RequestError
+from hookcli.outputs.escapes import escape as escape  # what console prints uses it
+from hookcli.outputs.line_starts import is_within_line
 from hookcli.sentences import cannot_write
 
 ColorOption: TypeAlias = Literal["auto", "always", "never"]
 
-# C0, DEL, C1, zero width and bidi marks, line and paragraph separators, BOM, lone surrogates, tags
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]+"
-)
-# The start of a CI command: of GitHub (::, ##[), Azure (##vso[, ##[), TeamCity (##teamcity[)
-_COMMANDS = re.compile(r"(?<![\w:])::|##(?=[A-Za-z]*\[)")
-_LONG = 1000  # characters
 _WIDEST = 100_000  # columns, more than any table fills
 _PIPE_WIDTH = 120  # columns, if the output is not a terminal and COLUMNS is not set
-
-
-class _Spellings(dict[str, str]):
-    """The escape of each unsafe character, cached: a name may contain a million of them."""
-
-    def __missing__(self, letter: str) -> str:
-        code = ord(letter)
-        if code < 0x100:
-            spelling = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
-        else:
-            spelling = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-        self[letter] = spelling
-        return spelling
-
-
-_SPELLINGS = _Spellings()
-
-
-def _spelled(match: re.Match[str]) -> str:
-    return "".join(map(_SPELLINGS.__getitem__, match[0]))
-
-
-def escape(text: str) -> str:
-    """Return the text on one line, with control characters, bidi marks and CI commands escaped."""
-    if text.isascii() and text.isprintable() and "::" not in text and "##" not in text:
-        return text
-    return _escaped_long(text) if len(text) > _LONG else _escaped(text)
-
-
-def _escaped(text: str) -> str:
-    text = _UNSAFE.sub(_spelled, text)
-    return _COMMANDS.sub(lambda m: m[0][0] + f"\\x{ord(m[0][1]):02x}" + m[0][2:], text)
-
-
-# A name is printed in many cells, and a hostile one may be a megabyte long.
-_escaped_long = lru_cache(maxsize=32)(_escaped)
 
 
 _settle: Callable[[], None] | None = None
@@ -159,7 +115,7 @@ class Console:
         if _settle is not None:
             _settle()
         with suppress(OSError):
-            _write(sys.stderr, text + "\n")
+            _write(sys.stderr, ("\n" if _is_within_line(sys.stderr) else "") + text + "\n")
 
     def note(self, text: str) -> None:
         """Print a note, unless -q is given."""
@@ -190,6 +146,15 @@ class Console:
             yield
         finally:
             self.err(f"\n::{token}::")  # on a new line, however the model's output ended
+
+
+def _is_within_line(stream: TextIO) -> bool:
+    """Return whether a model's or script's output, in a file, has not ended its last line."""
+    try:
+        stream.flush()
+        return is_within_line(stream.fileno())
+    except (AttributeError, ValueError, OSError):  # it is closed, or has no descriptor
+        return False
 
 
 def unwritable_stdout(error: OSError) -> RequestError:

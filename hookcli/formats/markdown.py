@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
@@ -20,33 +19,11 @@ from hookcli.formats.parts.text import cut, place
 from hookcli.formats.parts.verdict import TRY, left_out, nothing_found, shown
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 from hookcli.report.report import Report
 
-# A shape is not a link, and an underscore inside a word is not emphasis: both stay unescaped.
-_MARK = re.compile(r"[\\`*_~\[\]|#$!]")
-# Runs of characters match at once, except the bracket that may begin a shape.
-_MARKS = re.compile(r"(\[[0-9, ]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
-_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # which could begin a list
-_ENTITIES = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    "@": "&#64;",
-}  # "&" comes first
-# GitHub makes links of bare addresses: their colon or dot is written as an entity.
-_ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|xmpp):|\b(www)\.")
 _INDENT = "&emsp;"
 _LONGEST = 1000  # characters of a label: every row is padded to the widest
-
-
-def quote(text: str) -> str:
-    """Escape a string so that it renders literally: no markup, HTML, mention or link."""
-    if _MARK.search(text):
-        text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
-    text = _BULLET.sub(r"\1\\\2", text)
-    for letter, entity in _ENTITIES.items():
-        text = text.replace(letter, entity)
-    return _ADDRESS.sub(lambda m: f"{m[1]}&#58;" if m[1] else f"{m[2]}&#46;", text)
 
 
 def _layer(line: LayerLine) -> str:

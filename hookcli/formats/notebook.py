@@ -6,7 +6,6 @@ It has no script and fetches nothing. A notebook shows it in its own colours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape as entities
 
 from hookcli.comparison.diff import Diff
 from hookcli.console import escape
@@ -23,6 +22,7 @@ from hookcli.formats.parts.verdict import TRY, left_out, nothing_found, shown
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.trace import events
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import html_text
 from hookcli.report.report import Report
 from hookcli.text import counted
 
@@ -66,17 +66,13 @@ def _box(parts: Sequence[str]) -> str:
     return f'<div class="hookcli-report" style="max-width:1000px">\n{content}\n</div>'
 
 
-def _text(text: str) -> str:
-    return entities(escape(text))
-
-
 def _heading(text: str) -> str:
-    return f'<div style="font-size:1.15em;font-weight:600">{_text(text)}</div>'
+    return f'<div style="font-size:1.15em;font-weight:600">{html_text(text)}</div>'
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> str:
     cells = "".join(
-        f'<div style="opacity:.7">{_text(label)}</div><div>{_text(text)}</div>'
+        f'<div style="opacity:.7">{html_text(label)}</div><div>{html_text(text)}</div>'
         for label, text in facts
     )
     style = "display:grid;grid-template-columns:max-content 1fr;gap:0 1em;margin:.3em 0"
@@ -104,7 +100,7 @@ def _verdict(report: Report) -> list[tuple[str, str]]:
 def _list(items: Sequence[tuple[str, str]]) -> str:
     entries = "".join(
         f'<li style="border-left:3px solid {_COLORS.get(kind, "currentColor")};'
-        f'padding-left:.6em;margin:.2em 0">{_text(text)}</li>'
+        f'padding-left:.6em;margin:.2em 0">{html_text(text)}</li>'
         for kind, text in items
     )
     return f'<ul style="list-style:none;padding:0;margin:.4em 0">{entries}</ul>' if items else ""
@@ -165,13 +161,13 @@ def _rows(
     def line(tag: str, cells: Sequence[str]) -> str:
         texts = zip(cells, sides, strict=True)
         inside = "".join(
-            f'<{tag} style="text-align:{side}">{_text(cell)}</{tag}>' for cell, side in texts
+            f'<{tag} style="text-align:{side}">{html_text(cell)}</{tag}>' for cell, side in texts
         )
         return f"<tr>{inside}</tr>"
 
     first = f", the first {len(body)}" if count > len(body) else ""
     table = line("th", titles) + "".join(line("td", cells) for cells in body)
     return (
-        f"<details><summary>{_text(counted(count, word) + first)}</summary>\n"
+        f"<details><summary>{html_text(counted(count, word) + first)}</summary>\n"
         f'<div style="overflow:auto"><table>{table}</table></div>\n</details>'
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from hookcli.outputs.escapes import json_text
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 
@@ -44,7 +44,7 @@ _encode = json.JSONEncoder(default=_shallow, allow_nan=False, separators=(", ", 
 
 
 def _dumps(value: Any) -> str:
-    return spell_surrogates(_encode(value))
+    return json_text(_encode(value))
 
 
 # Documents inside a document, whose keys have lines of their own, with the order of these.
@@ -124,17 +124,3 @@ def run_diff_to_json(diff: TrainingDiff) -> str:
     order = [field.name for field in fields(diff)]
     nested = {type(row): [field.name for field in fields(row)] for row in diff.records}
     return "\n".join(["{", *_lines(diff, order, nested=nested), "}", ""])
-
-
-# A lone surrogate in JSON with ASCII escapes, whose backslash is not escaped.
-_LONE = re.compile(
-    r"(?<!\\)((?:\\\\)*)"
-    r"(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\(ud[89a-f][0-9a-f]{2}))"
-)
-
-
-def spell_surrogates(json_text: str) -> str:
-    """Write each lone surrogate as the six characters of its escape: strict readers refuse one."""
-    if "\\ud" not in json_text:
-        return json_text
-    return _LONE.sub(lambda m: m[1] + (m[2] or "\\\\" + m[3]), json_text)

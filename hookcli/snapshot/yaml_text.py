@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hookcli.outputs.escapes import yaml_quoted
 from hookcli.snapshot.section import Section
 from hookcli.snapshot.snapshot import Snapshot
 from hookcli.spec.checks import Suppression
 from hookcli.spec.yaml import flow
 
 _WIDTH = 100
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of invisible characters
 
 
 def scalar(value: Any) -> str:
     """Return a value as YAML inside brackets. Invisible characters are written as escapes."""
-    if isinstance(value, str) and any(unicodedata.category(c) in _UNSEEN for c in value):
-        return '"' + "".join(_spelled(c) for c in value) + '"'
-    return flow([value])[1:-1]
-
-
-def _spelled(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    if unicodedata.category(character) not in _UNSEEN:
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\U{code:08x}"
+    quoted = yaml_quoted(value) if isinstance(value, str) else None
+    return flow([value])[1:-1] if quoted is None else quoted
 
 
 def value_text(value: Any) -> str:

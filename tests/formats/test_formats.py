@@ -10,9 +10,9 @@ from torch import nn
 
 import hookcli
 from hookcli.console import escape
-from hookcli.formats.markdown import quote
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 
 PLAIN = ("layer", "input", "output", "params")
 

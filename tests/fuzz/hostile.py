@@ -18,6 +18,10 @@ WORDS: list[str] = [
     "a.0", "²", "٣", "a" * 300, "true", "no", "~", "null", "2001-12-14", "<<", "2x4", "f32[2,4]",
     "</script><script>", "-->", "${HOME}", "`id`", "$(touch CANARY)", "\r\n", "hookcli.report/1",
     "😀" * 9, "\ud800", "-1", "--help", "@file", "nested:" * 30, "\t",
+    "x\n::error::x", "##[error]x", "##vso[task.setvariable variable=x]y", "##teamcity[x]", "\x9b2J",
+    "\x1b[0Ksection_start:1:x\r", "![a](http://x)", "[a](javascript:x)", "www.a.b", "a@b.cc",
+    "@user",
+    "#123", "| a | b |", "$x$", "{{7*7}}", "__b__", "\u200b\u2066\ufeff", "\"q' onload='x",
 ]  # fmt: skip
 CONTAINERS: list[Any] = [
     [], {}, [[]], [None], [{}], {"": ""}, {"norm": []}, {"norm": "x"}, {"value": "x"},

@@ -26,7 +26,7 @@ def test_the_line_is_written_past_the_scripts_own_stream(monkeypatch, capfd, str
 def test_what_the_script_wrote_before_comes_first(capfd):
     sys.stderr.write("before ")
     say("after")
-    assert capfd.readouterr().err == "before after\n"
+    assert capfd.readouterr().err == "before \nafter\n"  # it is a file, whose last byte is known
 
 
 def test_a_closed_stderr_is_no_error_of_the_script(monkeypatch, capfd):

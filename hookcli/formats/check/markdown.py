@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.check.gradient_extremes import gradient_table
-from hookcli.formats.markdown import quote, verdict
+from hookcli.formats.markdown import verdict
 from hookcli.formats.parts import summary
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.text import pluralize, shorten

@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.parts.source import Source, finding_source, model_source, source_of
 from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import github_data, github_property
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.text import counted, shorten
 
 _KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
 _LONGEST = 4000  # characters
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
-
-
-def _escaped(text: str, table: Mapping[str, str]) -> str:
-    return re.sub("[%\r\n:,]", lambda m: table.get(m[0], m[0]), text)
 
 
 def command(name: str, message: str, **properties: object) -> str:
     """Return `::name file=…,line=…::message`, escaped as actions/toolkit does."""
     given = ((key, str(value)) for key, value in properties.items() if value is not None)
-    parameters = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
-    text = _escaped(shorten(message, _LONGEST), _DATA)
+    parameters = ",".join(f"{key}={github_property(text)}" for key, text in given if text)
+    text = github_data(shorten(message, _LONGEST))
     return f"::{name} {parameters}::{text}" if parameters else f"::{name}::{text}"
 
 

@@ -6,7 +6,6 @@ those, so the place is in the text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
@@ -14,18 +13,13 @@ from hookcli.console import escape
 from hookcli.formats.check import rows
 from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import xml_text
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.verdict import is_counted
 
 _RUN = "run"
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
-
-
-def _clean(text: str) -> str:
-    """Replace characters that XML 1.0 does not allow; the writer escapes the others."""
-    return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _body(row: CheckRow) -> str:
@@ -38,7 +32,7 @@ def _body(row: CheckRow) -> str:
         (f"{rows.FIX}: ", rows.mend(row)),
         ("fingerprint: ", escape(row.fingerprint)),
     )
-    return "\n".join(_clean(f"{label}{text}") for label, text in parts if text)
+    return "\n".join(xml_text(f"{label}{text}") for label, text in parts if text)
 
 
 def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
@@ -46,7 +40,7 @@ def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
 
     A warning that does not count is skipped, so that the tests agree with the exit status.
     """
-    message = _clean(rows.sentence(row))
+    message = xml_text(rows.sentence(row))
     if row.status == "fail" and is_counted(row, view.fail_on):
         return "failure", row.severity, message
     if row.status == "fail":
@@ -82,20 +76,20 @@ def _suite(parent: ET.Element, name: str) -> ET.Element:
 
 def _run(parent: ET.Element, report: Report) -> None:
     """Add the suite of the run itself, whose test fails if the model raised."""
-    case = _case(_suite(parent, _RUN), _clean(escape(report.model.source)) or "the model")
+    case = _case(_suite(parent, _RUN), xml_text(escape(report.model.source)) or "the model")
     error = report.error
     if error is None:
         return
-    message = _clean(escape(" ".join(error.message.split())))
-    kind = _clean(escape(error.type))
+    message = xml_text(escape(" ".join(error.message.split())))
+    kind = xml_text(escape(error.type))
     layer = f" in {escape(error.layer)}" if error.layer else ""
     where = f", at {place(error.place)}" if error.place else ""
     child = ET.SubElement(case, "error", type=kind, message=f"{kind}: {message}")
-    child.text = _clean(f"{kind} in {escape(error.phase)}{layer}{where}: {message}")
+    child.text = xml_text(f"{kind} in {escape(error.phase)}{layer}{where}: {message}")
 
 
 def _row(suite: ET.Element, row: CheckRow, view: View, names: _Names) -> None:
-    target = _clean(escape(row.target)) or "the model"
+    target = xml_text(escape(row.target)) or "the model"
     case = _case(suite, names.fresh(row.rule, target))
     element, kind, message = _outcome(row, view)
     if not element:
@@ -120,12 +114,12 @@ def render(report: Report, view: View) -> str:
     names = _Names()
     for row in rows.picked(report, view):
         if row.rule not in suites:
-            suites[row.rule] = _suite(root, _clean(escape(row.rule)))
+            suites[row.rule] = _suite(root, xml_text(escape(row.rule)))
         _row(suites[row.rule], row, view, names)
     _count(root)
     for total in ("tests", "failures", "errors"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     root.set("time", f"{report.environment.seconds:.3f}")
     ET.indent(root)
-    text = _clean(ET.tostring(root, encoding="unicode"))  # what was not cleaned before
+    text = xml_text(ET.tostring(root, encoding="unicode"))  # what was not cleaned before
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -17,7 +17,7 @@ from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
-from hookcli.formats.ci.sarif_rules import descriptors, message
+from hookcli.formats.ci.sarif_rules import descriptors
 from hookcli.formats.parts.source import (
     Source,
     finding_source,
@@ -26,6 +26,7 @@ from hookcli.formats.parts.source import (
     source_of,
 )
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import json_text, sarif_message
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.verdict import Verdict, verdict_of
@@ -83,7 +84,7 @@ def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
     suppression: dict[str, Any] = {
         "kind": "external",
         "status": "accepted",
-        "justification": message(reason),
+        "justification": sarif_message(reason),
     }
     source = source_of(over.place, view)
     if source is not None:
@@ -98,7 +99,7 @@ def _result(row: CheckRow, report: Report, view: View, index: int) -> dict[str, 
         "ruleId": escape(row.rule),
         "ruleIndex": index,
         "level": row.severity if row.passed_over is None else "note",
-        "message": {"text": message(text)},
+        "message": {"text": sarif_message(text)},
         "locations": [_location(finding_source(row, report, view), row.target)],
         "partialFingerprints": {_FINGERPRINT: escape(row.fingerprint)},
         **_suppressions(row, view),
@@ -110,7 +111,7 @@ def _unjudged(row: CheckRow, report: Report, view: View, index: int) -> dict[str
     text = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
     return {
         "level": "error",
-        "message": {"text": message(text)},
+        "message": {"text": sarif_message(text)},
         "associatedRule": {"id": escape(row.rule), "index": index},
         "locations": [_location(finding_source(row, report, view), row.target)],
     }
@@ -127,7 +128,7 @@ def _raised(report: Report, view: View) -> list[dict[str, Any]]:
     return [
         {
             "level": "error",
-            "message": {"text": message(text)},
+            "message": {"text": sarif_message(text)},
             "locations": [_location(source, error.layer)],
             "exception": {"kind": escape(error.type), "message": reason},
         }
@@ -167,7 +168,7 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
     head = json.dumps(log, indent=2, allow_nan=False).removesuffix(end)
     lines = ",\n".join(f"        {json.dumps(result, allow_nan=False)}" for result in results)
     listed = f"[\n{lines}\n      ]" if results else "[]"
-    return f'{head},\n      "results": {listed}{end}\n'
+    return json_text(f'{head},\n      "results": {listed}{end}\n')
 
 
 def render(report: Report, view: View) -> str:

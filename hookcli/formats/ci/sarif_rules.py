@@ -8,6 +8,7 @@ from typing import Any
 from hookcli.console import escape
 from hookcli.formats.check.rows import FIX
 from hookcli.formats.parts.text import sentence
+from hookcli.outputs.escapes import sarif_message
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule
 from hookcli.text import shorten
@@ -16,14 +17,6 @@ _MOST = 1024  # characters of a description that GitHub accepts
 _OTHERS = {
     "unused_suppression": "every suppression matches a finding",
 }
-
-
-def message(text: str) -> str:
-    """Escape a string as a SARIF message, so that it contains no placeholder and no link.
-
-    Braces are doubled (SARIF 2.1.0, 3.11.5), and a space breaks what would be a link (3.11.6).
-    """
-    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _parts(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -43,14 +36,14 @@ def _help(rule: Rule) -> dict[str, str]:
         f"**{label}**: " + (f"`{text}`" if label in code else text) for label, text in _parts(rule)
     )
     plain = (f"{label}: {text}" for label, text in _parts(rule))
-    return {"text": message("\n".join(plain)), "markdown": message("\n\n".join(marked))}
+    return {"text": sarif_message("\n".join(plain)), "markdown": sarif_message("\n\n".join(marked))}
 
 
 def descriptor(name: str) -> dict[str, Any]:
     """Return a reportingDescriptor, also for a rule that this version does not know."""
     rule = CATALOGUE.get(name)
     if rule is None:
-        text = message(sentence(escape(_OTHERS.get(name, name))))
+        text = sarif_message(sentence(escape(_OTHERS.get(name, name))))
         return {
             "id": escape(name),
             "shortDescription": {"text": text},
@@ -60,8 +53,8 @@ def descriptor(name: str) -> dict[str, Any]:
     return {
         "id": rule.name,
         "name": "".join(word.capitalize() for word in rule.name.split("_")),
-        "shortDescription": {"text": message(shorten(sentence(rule.says), _MOST))},
-        "fullDescription": {"text": message(shorten(sentence(rule.computes), _MOST))},
+        "shortDescription": {"text": sarif_message(shorten(sentence(rule.says), _MOST))},
+        "fullDescription": {"text": sarif_message(shorten(sentence(rule.computes), _MOST))},
         "help": _help(rule),
         "defaultConfiguration": {"level": rule.severity},
         "properties": {"tags": ["pytorch", "model"], "problem.severity": rule.severity},

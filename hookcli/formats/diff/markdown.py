@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hookcli.comparison.diff import Diff
 from hookcli.formats.diff import rows as diff_rows, sentences
-from hookcli.formats.markdown import grid, quote
+from hookcli.formats.markdown import grid
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 
 
 def render(diff: Diff, view: View) -> str:

@@ -13,7 +13,7 @@ from hookcli.text import counted, join_names, pluralize
 
 
 def _side(side: SideInfo) -> str:
-    run = f"{side.run.mode}, {side.run.device}"
+    run = f"{escape(side.run.mode)}, {escape(side.run.device)}"
     name = f"{escape(side.source)} ({escape(side.type or '?')})"
     environment = side.environment
     python = None if environment is None else interpreter(environment, path=False)

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hookcli._version import __version__
 from hookcli.formats.html.bundle import assets, source_hash
-from hookcli.report.encode import spell_surrogates
-
-# What ends a script element or begins a comment in it; U+2028 and U+2029 end a line of a script.
-_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+from hookcli.outputs.escapes import fragment, script_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +44,13 @@ class Header:
 def link(**values: object) -> str:
     """Return the fragment of a page that selects something, such as tab=layers&layer=fc."""
     pairs = ((key, str(value)) for key, value in values.items() if value is not None)
-    return "&".join(f"{key}={quote(value, safe='')}" for key, value in pairs)
+    return "&".join(f"{key}={fragment(value)}" for key, value in pairs)
 
 
 def embedded(data: Any) -> str:
     """Return JSON that can stand in a script element: no character of it can end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"), check_circular=False)
-    return spell_surrogates(text).translate(_UNSAFE)
+    return script_data(text)
 
 
 @cache

@@ -9,12 +9,13 @@ from hookcli.formats.check.gradient_extremes import gradient_table
 from hookcli.formats.check.markdown import brief as brief_checks
 from hookcli.formats.check.merged import merged
 from hookcli.formats.grads import flow as grads_flow
-from hookcli.formats.markdown import grid, quote
+from hookcli.formats.markdown import grid
 from hookcli.formats.run import details, facts, findings, table
 from hookcli.formats.run.selection import shown_checks, shown_records
 from hookcli.formats.run.steps import columns, select_steps
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 

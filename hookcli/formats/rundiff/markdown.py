@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hookcli.comparison.trainings.training_diff import TrainingDiff
-from hookcli.formats.markdown import grid, quote
+from hookcli.formats.markdown import grid
 from hookcli.formats.rundiff import lines, steps
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 
 
 def render(diff: TrainingDiff, view: View) -> str:

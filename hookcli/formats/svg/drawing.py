@@ -6,23 +6,20 @@ variables, so that programs that convert SVG for print read them too.
 
 from __future__ import annotations
 
-import re
 import textwrap
 import unicodedata
 import zlib
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from hookcli.console import escape
 from hookcli.formats.parts.text import cut
+from hookcli.outputs.escapes import xml_line, xml_markup
 from hookcli.text import shorten
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 MARGIN = 24
 SMALL, NORMAL, LARGE = 11, 12, 17  # font sizes in pixels
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _MONOSPACE = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _SANS = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif"
 _ADVANCE = 0.61  # width of a character of a monospaced font, in font sizes
@@ -91,12 +88,12 @@ def _style() -> str:
 
 def plain(text: str) -> str:
     """Return a string of the user's on one line, with what a terminal or XML forbids escaped."""
-    return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", escape(text))
+    return xml_line(text)
 
 
 def clean(text: str) -> str:
     """Return a string of the user's as the text of an element or attribute."""
-    return re.sub('[&<>"]', lambda m: _ENTITIES[m[0]], plain(text))
+    return xml_markup(text)
 
 
 def text_width(text: str, size: float = NORMAL) -> float:

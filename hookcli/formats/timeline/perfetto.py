@@ -25,6 +25,7 @@ from hookcli.formats.timeline.tracks import (
 )
 from hookcli.formats.trace.events import change, recorded
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import json_text
 from hookcli.report.events import EventRow
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
@@ -224,7 +225,7 @@ def written(titles: Sequence[Event], moments: list[TrackMoment], other: Event) -
     moments.sort(key=lambda moment: moment.at)  # stable: the order within a track is kept
     events = [*titles, *(event for moment in moments for event in moment.events)]
     lines = ",\n".join(f"  {_encode(event)}" for event in events)
-    return (
+    return json_text(
         f'{{"traceEvents": [\n{lines}\n],\n"displayTimeUnit": "ms",\n'
         f'"otherData": {_encode(other)}}}\n'
     )

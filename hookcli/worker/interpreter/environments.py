@@ -70,4 +70,4 @@ def _run(command: list[str]) -> bool:
         done = run_python(command, _WAIT, stdin=pipe, stdout=pipe, stderr=pipe)
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.stdout.endswith(_YES)
+    return bool(done.stdout.endswith(_YES))

@@ -19,8 +19,8 @@ from hookcli.torch_private import (
 
 _PLAIN = (torch.float32, torch.float64)
 _TYPES = {torch.Tensor, torch.nn.Parameter}
-_LAYOUTS = {torch.strided}
 _LEAST = 1e-15  # below it, squares of single precision are too small
+_FEW = 16  # tensors
 _no_modes = nullcontext()
 
 
@@ -57,13 +57,19 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     if not tensors:
         return 0.0
     first = tensors[0]
-    with torch.no_grad(), outside_modes():
+    without_graph = torch.no_grad() if any(t.requires_grad for t in tensors) else _no_modes
+    with without_graph, outside_modes():
         if _are_plain(tensors):
-            norms = torch.stack(foreach_norm(tensors, 2)).double()
-            total: torch.Tensor = torch.linalg.vector_norm(norms)
+            norms = foreach_norm(tensors, 2)
             if first.device.type != "cpu":
+                total: torch.Tensor = torch.linalg.vector_norm(torch.stack(norms).double())
                 return total
-            value = float(total)
+            values = (
+                [norm.item() for norm in norms]  # cheaper than to stack a few
+                if len(norms) <= _FEW
+                else torch.stack(norms).tolist()
+            )
+            value = math.hypot(*values)
             if value and math.isfinite(value):
                 return value
     return careful_norm(tensors)
@@ -84,14 +90,20 @@ def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[
 
 def _are_plain(tensors: list[torch.Tensor]) -> bool:
     """Return whether there are tensors, all dense, of one common dtype and on one device."""
-    dtypes = {tensor.dtype for tensor in tensors}
-    return (
-        len(dtypes) == 1
-        and dtypes.issubset(_PLAIN)
-        and {type(tensor) for tensor in tensors} <= _TYPES
-        and {tensor.layout for tensor in tensors} == _LAYOUTS
-        and len({tensor.device for tensor in tensors}) == 1
-    )
+    if not tensors:
+        return False
+    dtype, device = tensors[0].dtype, tensors[0].device
+    if dtype not in _PLAIN:
+        return False
+    for tensor in tensors:
+        if (
+            type(tensor) not in _TYPES
+            or tensor.dtype is not dtype
+            or tensor.layout is not torch.strided
+            or tensor.device != device
+        ):
+            return False
+    return True
 
 
 def careful_norm(tensors: list[torch.Tensor]) -> float:

@@ -30,6 +30,7 @@ class TrainingStep:
     grad_norm: Any
     lr: float | None
     sampled: bool = False
+    largest_lr: float | None = None
     skipped: bool = False
     scale: float | None = None
     weight_norm: float | None = None
@@ -56,10 +57,10 @@ class TrainingStep:
 
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""
-        return all(
-            value is None or isinstance(value, torch.Tensor) or math.isfinite(value)
-            for value in (self.loss, self.grad_norm)
-        )
+        for value in (self.loss, self.grad_norm):
+            if isinstance(value, float) and not math.isfinite(value):
+                return False
+        return True
 
     def row(self) -> StepRow:
         """Return the step as a row of the report."""
@@ -73,6 +74,7 @@ class TrainingStep:
             loss=_number(self.loss),
             grad_norm=_number(self.grad_norm),
             lr=_number(self.lr),
+            largest_lr=_number(self.largest_lr),
             sampled=self.sampled,
             skipped=self.skipped or None,
             scale=_number(self.scale),
@@ -91,8 +93,9 @@ def sum_of(passes: Sequence[BackwardPass]) -> Any:
     for one in passes:
         if one.loss is None:
             continue
-        value: Any = one.loss.reshape(())
-        value = float(value) if value.device.type == "cpu" else value.double()
+        value: Any = one.loss
+        if isinstance(value, torch.Tensor):
+            value = value.reshape(()).double()
         value = value if one.scale is None else value / one.scale
         total = value if total is None else total + value
     return total

@@ -11,9 +11,13 @@ if __name__ == "__main__":
 
 import gc  # not from the working folder
 
+TYPE_CHECKING = False  # known to type checkers: importing typing is slow
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def main() -> None:
-    """Run the command line and exit with its status."""
+
+def main(ended: "Callable[[int], None] | None" = None) -> None:
+    """Run the command line, call `ended` with its status, and exit with it."""
     gc.disable()  # the process is short: collection takes two thirds of reading a big report
     try:
         import signal  # in the block: Ctrl-C that ends an import shows no traceback
@@ -25,7 +29,17 @@ def main() -> None:
     from hookcli.cli.main import guarded
     from hookcli.system.process_end import leave
 
-    leave(guarded(sys.argv[1:]))
+    status = guarded(sys.argv[1:])
+    if ended is not None:
+        ended(status)
+    leave(status)
+
+
+def main_telling() -> None:
+    """Run the command line, and tell its status on stderr: see `system/told_status.py`."""
+    from hookcli.system.told_status import tell_status
+
+    main(tell_status)
 
 
 if __name__ == "__main__":

@@ -140,9 +140,9 @@ def private_folder() -> Iterator[str]:
     folder, held = None, None
     try:
         parent = _parent()
-        _remove_abandoned(parent)
+        remove_abandoned(parent)
         with ending_delayed():
-            folder = tempfile.mkdtemp(prefix=_HELD, dir=parent)
+            folder = tempfile.mkdtemp(prefix=HELD, dir=parent)
             held = hold_folder(folder)
             if held is None:  # nobody may take it for abandoned
                 held_name, folder = folder, tempfile.mkdtemp(prefix=_NOT_HELD, dir=parent)
@@ -156,7 +156,7 @@ def private_folder() -> Iterator[str]:
                 os.close(held)
 
 
-_HELD, _NOT_HELD = "hookcli-held-", "hookcli-"
+HELD, _NOT_HELD = "hookcli-held-", "hookcli-"
 _YOUNG = 60.0  # seconds in which a folder that was made may not be held yet
 
 
@@ -187,14 +187,14 @@ def remove_folder(folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_abandoned(parent: str) -> None:
+def remove_abandoned(parent: str) -> None:
     """Remove the folders of this user's processes that have ended without removing them."""
     if not hasattr(os, "getuid"):  # Windows
         return
     until = time.time() - _YOUNG
     with contextlib.suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
-            if not entry.name.startswith(_HELD):
+            if not entry.name.startswith(HELD):
                 continue
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)

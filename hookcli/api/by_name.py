@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
 from hookcli.interpreters.start import hookcli_command, run_python
+from hookcli.system.told_status import told_status
 from hookcli.whole_files import private_folder
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check_named(
     RequestError, ModelError : `hookcli check` wrote no report.
     """
     with _file(config) as file:
-        command = hookcli_command("check", "-f", "json", "-q")
+        command = hookcli_command("check", "-f", "json", "-q", function="main_telling")
         command += [] if file is None else ["-c", file]
         for name, value in flags.items():
             values = value if isinstance(value, list | tuple) else [value]
@@ -44,7 +45,7 @@ def check_named(
         done = run_python(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         level = fail_on or _level(file)
     if not done.stdout.strip():
-        raise _error(done.returncode, done.stderr)
+        raise _error(*told_status(done.stderr))
     from hookcli.report.schema import from_json
 
     return from_json(done.stdout), level
@@ -102,7 +103,7 @@ def _inputs(inputs: Any) -> Sequence[str]:
 _KINDS: dict[int, type[HookcliError]] = {Status.REQUEST: RequestError, Status.MODEL: ModelError}
 
 
-def _error(status: int, stderr: str) -> HookcliError:
+def _error(status: int | None, stderr: str) -> HookcliError:
     """Return the error that the three lines on the command's stderr describe."""
     parts = {"error: ": "", "  --> ": "", "hint: ": ""}
     for line in stderr.splitlines():
@@ -110,6 +111,7 @@ def _error(status: int, stderr: str) -> HookcliError:
             if line.startswith(start):
                 parts[start] = line.removeprefix(start)
     message, place, hint = parts.values()
-    kind = _KINDS.get(status, BugError)
-    message = message or f"hookcli check exited with status {status}"
+    kind = BugError if status is None else _KINDS.get(status, BugError)
+    ended = "ended early" if status is None else f"exited with status {status}"
+    message = message or f"hookcli check {ended}"
     return kind(message, place=place, hint=hint, details=stderr)

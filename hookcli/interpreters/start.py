@@ -52,8 +52,8 @@ sys.modules["hookcli"] = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sys.modules["hookcli"])
 sys.orig_argv[:] = [sys.executable, "-c", *sys.argv[1:]]
 sys.argv[0] = "hookcli"
-from hookcli.__main__ import main
-main()
+from hookcli import __main__
+__main__.%s()
 """
 
 
@@ -67,9 +67,12 @@ def python_command(
     return [python, *flags, "-c", WITHOUT_WORKING_FOLDER + code, *arguments]
 
 
-def hookcli_command(*arguments: str) -> list[str]:
-    """Return the command that runs this hookcli with the arguments of a command line."""
-    return python_command(sys.executable, _HOOKCLI, *arguments)
+def hookcli_command(*arguments: str, function: str = "main") -> list[str]:
+    """Return the command that runs this hookcli with the arguments of a command line.
+
+    `function` is that of `hookcli.__main__` which runs it.
+    """
+    return python_command(sys.executable, _HOOKCLI % function, *arguments)
 
 
 def start_python(command: list[str], **options: "Any") -> "subprocess.Popen[Any]":

@@ -6,6 +6,7 @@ import os
 import sys
 
 from hookcli.script.held_signals import HeldSignals
+from hookcli.script.own_imports import own_imports
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ def _mended(error: BaseException) -> TracebackType | None:
     """Return the traceback without what hooks on modules have changed in it."""
     before = error.__traceback__
     try:
-        from hookcli.script.plain_traceback import mend
+        with own_imports():
+            from hookcli.script.plain_traceback import mend
 
-        mend(error)
+            mend(error)
     except Exception:  # noqa: BLE001  # the traceback as it is tells the error too
         return before
     return error.__traceback__

@@ -39,6 +39,7 @@ def prepare() -> tuple[Any, ...]:
     sys.orig_argv[:] = [boot["python"], *boot["flags"], *boot["command"]]
     _forget(set(modules), set(importers) - {own})
     session.begin()
+    session.folders.first = _first_entry(boot)
     if "torch" in sys.modules:  # imported by the environment when Python started
         session.start()
     else:
@@ -53,6 +54,15 @@ def prepare() -> tuple[Any, ...]:
     if not _is_safe():
         sys.path.insert(0, _folder(boot["name"]))
     return _of_file(path, names, [boot["python"], *boot["flags"], *boot["command"]])
+
+
+def _first_entry(boot: dict[str, Any]) -> str | None:
+    """Return the entry that the script adds to sys.path."""
+    if boot["is_module"]:
+        return None if _is_safe() else os.getcwd()  # noqa: PTH109
+    if os.path.isfile(boot["name"]):  # noqa: PTH113
+        return None if _is_safe() else _folder(boot["name"])
+    return _absolute(boot["name"])
 
 
 def _read(file: str) -> dict[str, Any]:

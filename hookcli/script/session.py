@@ -7,6 +7,7 @@ import sys
 
 from hookcli.script.ending import ending
 from hookcli.script.held_signals import HeldSignals
+from hookcli.script.own_imports import UserFolders, own_imports
 from hookcli.script.say import say
 from hookcli.script.unmarked_code import UnmarkedCode
 from hookcli.script.verdict import FOUND, read_verdict
@@ -29,6 +30,7 @@ class ScriptSession:
         self._getpid = os.getpid  # the script may replace it
         self._pid = os.getpid()
         self._folder = _folder()  # the script may change it
+        self.folders = own_imports().folders = UserFolders(sys.path)
         self._environment = dict(os.environ)
         self._watch: Any = None
         self._failed = False
@@ -48,16 +50,20 @@ class ScriptSession:
         if self._getpid() != self._pid:  # a forked child
             return
         try:
-            import importlib
-            import pickle
-
-            job = pickle.loads(self._boot["job"])
-            module, _, name = self._boot["watch"].partition(":")
-            self._watch = getattr(importlib.import_module(module), name)(job)
+            with own_imports():
+                self._watch = self._started()
             if hasattr(os, "register_at_fork"):  # not on Windows
                 os.register_at_fork(after_in_child=self._abandon)
         except Exception as error:  # noqa: BLE001
             self._fail("cannot observe the training", error)
+
+    def _started(self) -> Any:
+        import importlib
+        import pickle
+
+        job = pickle.loads(self._boot["job"])
+        module, _, name = self._boot["watch"].partition(":")
+        return getattr(importlib.import_module(module), name)(job)
 
     def _abandon(self) -> None:
         """Stop to observe, in a forked child. Python would print an error here, and go on."""
@@ -79,7 +85,7 @@ class ScriptSession:
             return
         self._held.hold()
         try:
-            with UnmarkedCode():
+            with UnmarkedCode(), own_imports():
                 status = self._report_and_deliver()
         finally:
             self._held.release()

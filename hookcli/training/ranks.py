@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from hookcli.report.report import Report
 from hookcli.text import join_names
+from hookcli.whole_files import HELD, hold_folder, remove_abandoned, remove_folder
 
 _PATIENCE = 5.0  # seconds that rank 0 waits for the others, which may still be writing
 _JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
@@ -46,19 +46,27 @@ class OtherRanks:
         job = [*(names.get(name, "") for name in _JOB), str(os.getppid())]
         user = os.getuid() if hasattr(os, "getuid") else 0
         key = hashlib.sha256("\0".join(job).encode()).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"hookcli-{user}-{key}"
+        folder = Path(tempfile.gettempdir()) / f"{HELD}{user}-{key}"
         return cls(rank, world_size, min(local, world_size), folder)
 
-    def open(self) -> None:
-        """Make the folder, on rank 0."""
-        if self.rank == 0:
-            with contextlib.suppress(OSError):
-                self.folder.mkdir(mode=0o700, exist_ok=True)
+    def open(self) -> int | None:
+        """Make the folder, on rank 0, and hold it as long as the process lives.
+
+        The descriptor with which it is held is never closed: the script may have closed it, and
+        use the number for a file of its own. Folders of processes that were killed are removed.
+        """
+        if self.rank:
+            return None
+        remove_abandoned(str(self.folder.parent))
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            return hold_folder(str(self.folder))
+        return None
 
     def close(self) -> None:
         """Remove the folder, on rank 0."""
         if self.rank == 0:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(str(self.folder))
 
     def leave(self, records: Sequence[Report], forms: Sequence[str]) -> None:
         """Leave the digests for rank 0, if it still waits for them.
@@ -71,6 +79,11 @@ class OtherRanks:
             if report.training is not None and report.training.digests is not None
         }
         if not self._is_ours():
+            return
+        held = hold_folder(str(self.folder))
+        if held is not None:  # rank 0 was killed
+            remove_folder(str(self.folder))
+            os.close(held)
             return
         unfinished = self.folder / f"unfinished-{self.rank}"
         with contextlib.suppress(OSError):

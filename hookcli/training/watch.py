@@ -35,6 +35,7 @@ from hookcli.report.training import (
 )
 from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
+from hookcli.script.own_imports import own_imports
 from hookcli.script.say import say
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import (
@@ -556,6 +557,10 @@ class Watch:
 
     def _has_findings(self) -> bool:
         """Return whether the verdict on the training so far has a sentence."""
+        with own_imports():
+            return self._judged()
+
+    def _judged(self) -> bool:
         from hookcli.diagnosis.training import with_training_verdict
         from hookcli.rules.catalogue import with_training_set
         from hookcli.rules.judge_training import judge_training

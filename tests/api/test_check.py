@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
 import hookcli
-from hookcli.errors import ModelError, ProblemsError, RequestError
+from hookcli.api import by_name
+from hookcli.errors import BugError, ModelError, ProblemsError, RequestError
 from tests.conftest import HEAD, SAMPLES
 from tests.rules import models
 from tests.rules.test_safe_set import FAULTS, LOOKALIKES
@@ -216,6 +218,25 @@ def test_a_model_by_name_runs_in_a_process_of_its_own(tmp_path):
     assert report.inputs.args[0]["shape"] == (5, 4)
     assert hookcli.check(source, checks, rules=["finite"]).passed
     assert hookcli.check(str(SAMPLES / "tiny_gpt.py")).passed
+
+
+def test_the_kind_of_an_error_does_not_depend_on_the_status_of_a_process(monkeypatch):
+    monkeypatch.setattr(by_name, "run_python", lambda *_, **__: SimpleNamespace(**ANSWER))
+    with pytest.raises(ModelError, match="it fails") as raised:
+        hookcli.check("any.py")
+    assert (raised.value.place, raised.value.hint) == ("any.py:1", "mend it")
+    assert "exit status" not in raised.value.details
+    monkeypatch.setitem(ANSWER, "stderr", "noise\n")
+    with pytest.raises(BugError, match="hookcli check ended early"):
+        hookcli.check("any.py")
+
+
+# With the status that a process has where SIGCHLD is ignored.
+ANSWER = {
+    "returncode": 0,
+    "stdout": "",
+    "stderr": "noise\nerror: it fails\n  --> any.py:1\nhint: mend it\n\nhookcli: exit status 3\n",
+}
 
 
 def test_what_cannot_be_done_with_a_model_by_name_is_said(tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from hookcli.errors import RequestError
 from hookcli.models.sources.file_errors import TRUST
 from hookcli.models.sources.zoo_names import ZooModel
+from hookcli.models.zoo import timm_models
 from hookcli.models.zoo.hugging_face import hugging_face_choice
 from hookcli.models.zoo.trusted_keys import (
     DROPPED,
@@ -18,8 +20,9 @@ from hookcli.models.zoo.trusted_keys import (
     without_references,
 )
 from hookcli.spec.request import Argument, ModelSpec
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_cli
 
+FAKE_TIMM = {"is_model": lambda _name: True, "create_model": lambda _name, **_arguments: None}
 KERNEL = "evil/x@main:f"
 HOSTILE = [
     *((key, KERNEL) for key in (
@@ -82,7 +85,8 @@ HEALTHY = [
     {"use_kernels": False}, {"trust_remote_code": False}, {"conv_kernel": [3, 3], "kernel": 4},
     {"quantization_config": {"quant_method": "compressed-tensors", "bits": 4}},
     {"chunkwise_kernel": "chunkwise--native_autograd"}, {"id2label": {"0": "a/b@c:d"}},
-    {"model_args": {"pretrained": False}}, {"pretrained_cfg": {"url": "https://x", "file": "y"}},
+    {"model_args": {"pretrained": False, "pretrained_window_sizes": [8, 8]}},
+    {"pretrained_cfg": {"url": "https://x", "file": "y"}},
 ]  # fmt: skip
 
 
@@ -99,6 +103,34 @@ def test_references_are_dropped_at_any_depth():
     assert without_references({"use_pretrained_backbone": True}) == {
         "use_pretrained_backbone": False
     }
+
+
+TIMM = {
+    "pretrained": "hf", "checkpoint_path": "x.pth", "pretrained_cfg": {"file": "x.pth"},
+    "pretrained_cfg_overlay": {"url": "https://x"}, "cache_dir": "x", "backbone_kwargs":
+    {"pretrained": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", TIMM)
+@pytest.mark.parametrize("origin", ["", "hooks.yaml:3: model.args"])
+def test_arguments_of_timm_are_those_of_the_table(monkeypatch, key, origin):
+    monkeypatch.setattr(timm_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
+    args = (Argument(key, TIMM[key], "text", origin), Argument("num_classes", 3, "num_classes=3"))
+    with pytest.raises(RequestError, match=key) as caught:
+        timm_models.timm_choice("net", args, "timm:net")
+    assert (caught.value.place, caught.value.hint) == (args[0].place, TRUST)
+    assert timm_models.timm_choice("net", args, "timm:net", trust=True).args == args
+    assert timm_models.timm_choice("net", args[1:], "timm:net").args == args[1:]
+
+
+def test_only_a_person_may_have_timm_download_its_weights(monkeypatch):
+    monkeypatch.setattr(timm_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
+    typed = (Argument("pretrained", True, "pretrained=true"),)
+    assert timm_models.timm_choice("net", typed, "timm:net").args == typed
+    given = (Argument("pretrained", True, "", "hooks.yaml:3: model.args.pretrained"),)
+    with pytest.raises(RequestError, match="'pretrained' must be false or null, got True"):
+        timm_models.timm_choice("net", given, "timm:net")
 
 
 def test_a_value_of_a_flag_is_told_at_the_flag():
@@ -137,6 +169,20 @@ def _choice(folder, values, **more):
     (folder / "config.json").write_text(json.dumps({**TINY, **values}))
     model = ZooModel("hf", folder.as_posix(), is_folder=True)
     return hugging_face_choice(model, ModelSpec(f"hf:{folder}", **more))
+
+
+def test_the_command_refuses_a_kernel_of_the_hub(tmp_path):
+    pytest.importorskip("transformers")
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({**TINY, "_attn_implementation": KERNEL}))
+    done = run_cli("inspect", "hf:m", cwd=tmp_path, HF_HUB_OFFLINE="1")
+    assert (done.status, done.out) == (2, "")
+    message, place, hint = done.error()
+    assert message.startswith("'_attn_implementation' must be eager, sdpa, ")
+    assert message.endswith(f"got '{KERNEL}'")
+    assert (place, hint) == ("m/config.json", TRUST)
+    assert len(done.err.splitlines()) == 3
 
 
 def test_transformers_is_not_asked_for_code(transformers, tmp_path):

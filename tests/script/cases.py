@@ -93,6 +93,31 @@ x = '\\d'; print(1 is 1)
     "a package without __main__": ({"pkg/__init__.py": ""}, ["-m", "pkg"]),
     "an import error": ({"m.py": "import none", "s.py": "import m"}, ["s.py"]),
     "KeyboardInterrupt": ({"s.py": "raise KeyboardInterrupt"}, ["s.py"]),
+    "a subclass of KeyboardInterrupt": (
+        {"s.py": "class Stop(KeyboardInterrupt): pass\nraise Stop('x')"},
+        ["s.py"],
+    ),
+    "KeyboardInterrupt in a module": ({"m.py": "raise KeyboardInterrupt"}, ["-m", "m"]),
+    "KeyboardInterrupt, then code from a string at exit": (
+        {
+            "s.py": """
+import atexit
+atexit.register(exec, 'print(1)')
+raise KeyboardInterrupt
+"""
+        },
+        ["s.py"],
+    ),
+    "KeyboardInterrupt at exit": (
+        {
+            "s.py": """
+import atexit
+def f(): raise KeyboardInterrupt
+atexit.register(f)
+"""
+        },
+        ["s.py"],
+    ),
     "GeneratorExit": ({"s.py": "raise GeneratorExit"}, ["s.py"]),
     "its own excepthook": (
         {

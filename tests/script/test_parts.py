@@ -58,7 +58,15 @@ class Mute(Exception):
         raise RuntimeError("no text")
 
 
-def test_a_second_interrupt_on_the_way_out_is_not_seen(ended, monkeypatch):
+@pytest.fixture
+def heeded():
+    """Ctrl-C has Python's usual effect: a job in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_interrupt_on_the_way_out_is_not_seen(ended, monkeypatch, heeded):
     printed, noted = [], []
 
     def interrupted_once(error):

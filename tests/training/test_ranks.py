@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 
 import torch
 from torch import nn
 
+from hookcli import whole_files
 from hookcli.script import plain_traceback
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.roots import owner_of, unwrap
@@ -95,8 +97,29 @@ def test_without_digests_nothing_is_waited_for(tmp_path):
     ranks = OtherRanks(0, 2, 2, tmp_path)
     records = [Record(Info("net", None)), Record(None)]
     assert ranks.collect(records, ["a", "b"], wait=True) == (tuple(records), [])
+    held = ranks.open()
     OtherRanks(1, 2, 2, tmp_path).leave(records, ["a", "b"])
+    os.close(held)
     assert (tmp_path / "1").read_text() == "{}"
+
+
+def test_the_folder_of_a_rank_0_that_was_killed_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    names = {"WORLD_SIZE": "2", "MASTER_PORT": "1"}
+    first, second = (OtherRanks.of_environment({**names, "RANK": str(r)}) for r in range(2))
+    held = first.open()
+    second.leave([Record(Info("net", {0: "a"}))], ["form"])
+    assert [file.name for file in first.folder.iterdir()] == ["1"]
+    os.close(held)  # as the system does
+    second.leave([Record(Info("net", {0: "a"}))], ["form"])
+    assert list(tmp_path.iterdir()) == []
+    os.close(first.open())
+    monkeypatch.setattr(whole_files, "_YOUNG", -60.0)
+    later = OtherRanks.of_environment({**names, "MASTER_PORT": "2", "RANK": "0"})
+    held = later.open()
+    assert list(tmp_path.iterdir()) == [later.folder]
+    later.close()
+    os.close(held)
 
 
 def test_a_rank_that_left_nothing_is_told(tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def first_lines(monkeypatch):
     read, write = os.pipe()
 
     def run(*, answer=write, home=str(FIRST_LINES.parents[2]), oldest="3.10", path=""):
-        monkeypatch.setattr(sys, "path", [path, *sys.path])
+        monkeypatch.setattr(sys, "path", [path, *filter(None, sys.path)])  # xdist adds ""
         monkeypatch.setattr(sys, "argv", ["-c", "3", str(answer), "5", "6", "7", home, oldest])
         space = runpy.run_path(str(FIRST_LINES), run_name="__main__")
         said = os.read(read, 99).decode() if select.select([read], [], [], 0)[0] else ""

@@ -26,7 +26,7 @@ def choose(model: ZooModel, spec: ModelSpec) -> ZooChoice:
     if model.library == "timm":
         from hookcli.models.zoo.timm_models import timm_choice
 
-        return timm_choice(model.name, spec.args, spec.source)
+        return timm_choice(model.name, spec.args, spec.source, trust=spec.trust)
     from hookcli.models.zoo.torchvision_models import torchvision_choice
 
     return torchvision_choice(model.name, spec.args, spec.source)

@@ -120,12 +120,14 @@ KEY_RULES = (
         _matching(_PLAIN),
     ),
 )
-# In the arguments of timm.create_model, which a configuration gives as a mapping.
+# The arguments of timm.create_model in a configuration of transformers.
 _TIMM_ARGUMENTS = ("model_args", "backbone_kwargs")
 _OF_TIMM = KeyRule(
-    re.compile(r"pretrained\w*|checkpoint_path|cache_dir|custom_load|hf_hub_id|url|file"),
-    "`pretrained`, `pretrained_cfg`, `cache_dir`, `hf_hub_id`, `url`, `file` in `model_args` and "
-    "`backbone_kwargs`",
+    re.compile(
+        r"pretrained(_(?!window_size)\w+)?|checkpoint_path|cache_dir|custom_load|hf_hub_id|url|file"
+    ),
+    "`pretrained`, `pretrained_cfg`, `cache_dir`, `hf_hub_id`, `url`, `file` in `model_args`, "
+    "`backbone_kwargs` and the arguments of `timm:NAME`",
     "false or null",
     lambda value: not value,
     anywhere=False,

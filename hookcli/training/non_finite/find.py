@@ -12,6 +12,7 @@ from torch import nn
 
 from hookcli.models import module_tree
 from hookcli.operators.finite import counts_of, described
+from hookcli.script.own_imports import own_imports
 from hookcli.text import counted, join_names
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
@@ -63,7 +64,8 @@ def find(
     else:
         result = None
     if result is not None:
-        from hookcli.training.non_finite.replay import decode
+        with own_imports():
+            from hookcli.training.non_finite.replay import decode
 
         found = decode(result)
         if found is not None:
@@ -82,7 +84,8 @@ def _replayed(
     finite: bool | None,
     isolated: bool,
 ) -> bytes:
-    from hookcli.training.non_finite.replay import Replay, encode, unshare
+    with own_imports():
+        from hookcli.training.non_finite.replay import Replay, encode, unshare
 
     if isolated:
         unshare(root)

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from hookcli.memory import available
 from hookcli.models.fake.fork import CAN_FORK, end, receive, send
+from hookcli.script.own_imports import own_imports
 from hookcli.system.null_device import open_null
 
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
@@ -117,7 +118,8 @@ def _default_signals(mask: set[Any], patience: float) -> None:
 
 def _close_outside(write: int) -> None:
     """Replace the standard streams, and every descriptor that can be written to, by /dev/null."""
-    import fcntl
+    with own_imports():
+        import fcntl
 
     nothing = open_null()
     folder = Path("/proc/self/fd")
@@ -138,7 +140,8 @@ def _limit_resources() -> None:
     with contextlib.suppress(OSError, ValueError, ImportError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     with contextlib.suppress(OSError, ValueError, ImportError):
-        import resource
+        with own_imports():
+            import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash writes no file
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -66,12 +66,8 @@ def is_python(path: str) -> bool:
 
 def _run(command: list[str]) -> bool:
     try:
-        done = run_python(
-            command,
-            input=b"",  # pipes, as a system may lack /dev/null
-            capture_output=True,
-            timeout=_WAIT,
-        )
+        pipe = subprocess.PIPE  # as a system may lack /dev/null
+        done = run_python(command, _WAIT, stdin=pipe, stdout=pipe, stderr=pipe)
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.stdout.endswith(_YES)
+    return bool(done.stdout.endswith(_YES))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.fuzz.case import Case, generator
-from tests.fuzz.targets import archives, documents, outputs, scripts, sources, texts, trees
+from tests.fuzz.targets import archives, documents, outputs, scripts, shadows, sources, texts, trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ TARGETS = (
     Target("tensor file", archives.tensor_file, 6),
     Target("output files", outputs.outputs, 5),
     Target("model source", sources.source, 8),
+    Target("names beside a model", shadows.shadows, 2),
     Target("training script", scripts.script, 0),  # only with --target: it takes several seconds
     Target("ranks", sources.ranks, 0),  # the same
     Target("module tree", trees.tree, 3),

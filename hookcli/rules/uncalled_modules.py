@@ -1,4 +1,4 @@
-"""`uncalled_modules`: modules that never ran, and BatchNorms that ran more than once."""
+"""`uncalled_modules`: modules that never ran; on request, BatchNorms that ran repeatedly."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hookcli.text import counted
 
 # With a gradient, the parameters of a module were used although it was not called.
 _USED = {"ok", "zero", "non_finite"}
+# A module whose parameters can have no gradient may be used without a call, by its weights.
+_UNKNOWN = {"frozen", None}
 
 
 def _own(report: Report) -> dict[str, set[str | None]]:
@@ -50,7 +52,7 @@ def _again(report: Report) -> Iterator[RuleFinding]:
             )
             yield RuleFinding(
                 "fail", name, "batch norm again", message, call + 1, 1, place[name],
-                advice="give each branch a BatchNorm of its own",
+                advice="if the calls see different kinds of data, give each a BatchNorm of its own",
             )  # fmt: skip
 
 
@@ -59,7 +61,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.error is not None:
         return
     states = _own(report) if report.uncalled else {}
-    aside, healthy = 0, True
+    aside, unknown, healthy = 0, 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
             continue
@@ -69,15 +71,23 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if statuses is not None and statuses & _USED:
             continue
+        if statuses is not None and statuses <= _UNKNOWN and not options["all"]:
+            unknown += 1
+            continue
         healthy = False
         text = never_ran(row.type)
         if statuses is not None:
             text += ", but has parameters"
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
-    again = list(_again(report))
+    again = list(_again(report)) if options["all"] else []
     yield from again
     if healthy and not again:
-        text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
+        details = []
+        if aside:
+            details.append(f"{counted(aside, 'module')} without parameters did not")
+        if unknown:
+            details.append(f"{counted(unknown, 'module')} without gradients may be used uncalled")
+        text = f" ({'; '.join(details)})" if details else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 
 
@@ -88,20 +98,25 @@ RULE = Rule(
     diagnoses=True,
     looks_at="modules",
     of_training=True,
-    says="every module with parameters runs, and each BatchNorm at most once",
+    says="every module with parameters runs",
     computes="Compares the registered modules with those that were called. A module whose "
-    "parameters got a gradient without a call counts as called. Modules without parameters are "
-    "checked only with `all`. A BatchNorm that runs twice in one forward, in train mode, updates "
-    "its running statistics twice.",
-    formula="calls(module) >= 1; calls(BatchNorm in training) <= 1",
+    "parameters got a gradient without a call counts as called. Only with `all` are modules "
+    "checked that have no parameters, or none that can get a gradient, and BatchNorms that run "
+    "twice in one forward, in train mode: each call updates the running statistics, as a siamese "
+    "network intends.",
+    formula="calls(module) >= 1; with `all`: calls(BatchNorm in training) <= 1",
     source="torch-audit TA500 and TA501",
-    fails="self.dropout2 is constructed but forward calls self.dropout1 twice; two branches "
-    "share a BatchNorm",
-    mend="call it, or remove it from the constructor; give each branch its own BatchNorm",
+    fails="self.dropout2 is constructed but forward calls self.dropout1 twice",
+    mend="call it, or remove it from the constructor",
     example='{rule: uncalled_modules, at: "encoder.*", all: true}',
     options=(
         RuleOption("at", "glob", "glob of module names", "*"),
-        RuleOption("all", "flag", "check modules without parameters too", False),
+        RuleOption(
+            "all",
+            "flag",
+            "check modules without trainable parameters, and repeated BatchNorms",
+            False,
+        ),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

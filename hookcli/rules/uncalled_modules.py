@@ -1,10 +1,11 @@
-"""`uncalled_modules`: modules that never ran; on request, BatchNorms that ran repeatedly."""
+"""`uncalled_modules`: modules that never ran, and BatchNorms that stages share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from hookcli.report.report import Report, UncalledRow
+from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed
 from hookcli.rules.select import matches
 from hookcli.text import counted
@@ -38,22 +39,52 @@ def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
 
 
 def _again(report: Report) -> Iterator[RuleFinding]:
-    """Yield a finding for each BatchNorm in train mode that one forward ran several times."""
-    last: dict[str, int] = {}
-    place: dict[str, str | None] = {}
+    """Yield a finding for each BatchNorm in train mode that several stages of a forward share.
+
+    A siamese network runs its BatchNorm as often as the layers around it, which is no fault.
+    """
+    norms = [
+        row
+        for row in report.layers
+        if "BatchNorm" in row.type and row.training and not row.recomputed and row.name
+    ]
+    last = {row.name: row for row in norms}
+    if len(last) == len(norms):
+        return
+    inside = _inside(report)
+    for name in _shared_by_stages(norms, inside):
+        row = last[name]
+        message = (
+            f"ran {row.call + 1} times in one forward, each time updating its running statistics"
+        )
+        yield RuleFinding(
+            "fail", name, "batch norm again", message, row.call + 1, 1, row.place,
+            advice="if the calls see different kinds of data, give each a BatchNorm of its own",
+        )  # fmt: skip
+
+
+def _inside(report: Report) -> dict[int | None, list[str]]:
+    """Return the names of the layers with parameters that each call runs directly, in order."""
+    inside: dict[int | None, list[str]] = {}
     for row in report.layers:
-        if "BatchNorm" in row.type and row.training and not row.recomputed and row.name:
-            last[row.name] = row.call
-            place[row.name] = row.place
-    for name, call in last.items():
-        if call:
-            message = (
-                f"ran {call + 1} times in one forward, each time updating its running statistics"
-            )
-            yield RuleFinding(
-                "fail", name, "batch norm again", message, call + 1, 1, place[name],
-                advice="if the calls see different kinds of data, give each a BatchNorm of its own",
-            )  # fmt: skip
+        if row.name and row.parameters != 0 and not row.recomputed:
+            inside.setdefault(row.parent, []).append(row.name)
+    return inside
+
+
+def _shared_by_stages(norms: list[LayerRow], inside: dict[int | None, list[str]]) -> Iterator[str]:
+    """Yield the BatchNorms that one call repeats without the layer before or after."""
+    times = Counter((row.name, row.parent) for row in norms)
+    found: dict[str, None] = {}
+    for (name, parent), count in times.items():
+        if name is None or count == 1:
+            continue
+        names = ["", *inside.get(parent, []), ""]
+        at = [i for i, other in enumerate(names) if other == name]
+        around = ({names[i - 1] for i in at}, {names[i + 1] for i in at})
+        if not any(len(beside) == 1 and beside - {"", name} for beside in around):
+            found[name] = None
+    yield from found
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -79,7 +110,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if statuses is not None:
             text += ", but has parameters"
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
-    again = list(_again(report)) if options["all"] else []
+    again = list(_again(report))
     yield from again
     if healthy and not again:
         details = []
@@ -98,15 +129,16 @@ RULE = Rule(
     diagnoses=True,
     looks_at="modules",
     of_training=True,
-    says="every module with parameters runs",
+    says="every module with parameters runs, and no stages of a forward share a BatchNorm",
     computes="Compares the registered modules with those that were called. A module whose "
     "parameters got a gradient without a call counts as called. Only with `all` are modules "
-    "checked that have no parameters, or none that can get a gradient, and BatchNorms that run "
-    "twice in one forward, in train mode: each call updates the running statistics, as a siamese "
-    "network intends.",
-    formula="calls(module) >= 1; with `all`: calls(BatchNorm in training) <= 1",
+    "checked that have no parameters, or none that can get a gradient. A BatchNorm in train mode "
+    "updates its running statistics in each call. It is reported if one call of a module runs it "
+    "repeatedly, unless the layer before or after it repeats too, as in a siamese network.",
+    formula="calls(module) >= 1; calls(BatchNorm in training) <= calls of the layer beside it",
     source="torch-audit TA500 and TA501",
-    fails="self.dropout2 is constructed but forward calls self.dropout1 twice",
+    fails="self.dropout2 is constructed but forward calls self.dropout1 twice; self.norm "
+    "after self.conv1 and after self.conv2",
     mend="call it, or remove it from the constructor",
     example='{rule: uncalled_modules, at: "encoder.*", all: true}',
     options=(
@@ -114,7 +146,7 @@ RULE = Rule(
         RuleOption(
             "all",
             "flag",
-            "check modules without trainable parameters, and repeated BatchNorms",
+            "check modules without trainable parameters too",
             False,
         ),
     ),

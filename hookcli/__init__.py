@@ -4,10 +4,9 @@
 >>> report = hookcli.inspect(model, (torch.randn(2, 3),))  # doctest: +SKIP
 >>> print(report)  # doctest: +SKIP
 
-Importing `hookcli` imports neither torch nor anything else that is slow.
+Importing `hookcli` imports neither torch nor anything else that is slow. With `python -m hookcli`
+the working folder is first on sys.path meanwhile, so it imports nothing at all.
 """
-
-from __future__ import annotations
 
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 

@@ -1,9 +1,15 @@
 """The entry point of the command. Signals are handled first, so that no worker is left behind."""
 
-from __future__ import annotations
-
-import gc
 import sys
+
+if __name__ == "__main__":
+    from hookcli.interpreters.start import WITHOUT_WORKING_FOLDER
+
+    if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+        del sys.path[0]  # the working folder, which -m adds
+    exec(WITHOUT_WORKING_FOLDER, {})
+
+import gc  # not from the working folder
 
 
 def main() -> None:
@@ -16,7 +22,8 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
         sys.exit(130)  # as `errors.Status.INTERRUPTED`, which is not imported yet
-    from hookcli.cli.main import guarded, leave
+    from hookcli.cli.main import guarded
+    from hookcli.system.process_end import leave
 
     leave(guarded(sys.argv[1:]))
 

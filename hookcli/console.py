@@ -28,7 +28,8 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]+"
 )
-_COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # the start of a CI command
+# The start of a CI command: of GitHub (::, ##[), Azure (##vso[, ##[), TeamCity (##teamcity[)
+_COMMANDS = re.compile(r"(?<![\w:])::|##(?=[A-Za-z]*\[)")
 _LONG = 1000  # characters
 _WIDEST = 100_000  # columns, more than any table fills
 _PIPE_WIDTH = 120  # columns, if the output is not a terminal and COLUMNS is not set
@@ -56,7 +57,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 def escape(text: str) -> str:
     """Return the text on one line, with control characters, bidi marks and CI commands escaped."""
-    if text.isascii() and text.isprintable() and "::" not in text and "##[" not in text:
+    if text.isascii() and text.isprintable() and "::" not in text and "##" not in text:
         return text
     return _escaped_long(text) if len(text) > _LONG else _escaped(text)
 

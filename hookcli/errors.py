@@ -159,11 +159,15 @@ _trace = vars(BaseException)["__traceback__"].__get__
 
 
 class InterruptedRun(BaseException):
-    """A signal or a closed stdout ended the command. `where` describes how far the run was."""
+    """A signal or a closed stdout ended the command. `where` describes how far the run was.
 
-    def __init__(self, status: Status) -> None:
+    `status` is None for a signal that the process ends by itself, after it has cleaned up.
+    """
+
+    def __init__(self, status: Status | None, signum: int | None = None) -> None:
         super().__init__(status)
         self.status = status
+        self.signum = signum
         self.where: str | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookcli.interpreters import distribution_of
+from hookcli.interpreters.names import distribution_of
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _NO_CUDA = re.compile(
@@ -16,6 +16,7 @@ _TWO_DEVICES = re.compile(
     r"Expected all tensors to be on the same device|found at least two devices"
 )
 _RECURSION = re.compile(r"RecursionError: maximum recursion depth exceeded")
+_NOT_REPLACED = re.compile(r"CannotReplaceError: ")
 _NETWORK = re.compile(
     r"We couldn't connect to|outgoing traffic has been disabled|cannot reach https?://"
     r"|offline mode is enabled|OfflineModeIsEnabled|LocalEntryNotFoundError|<urlopen error"
@@ -47,6 +48,10 @@ def hint_for(error: str) -> str | None:
         return "replace `.cuda()` by `.to(x.device)`, and use `--device cuda` where there is a GPU"
     if _TWO_DEVICES.search(error):
         return "create tensors on the device of the inputs, or move the model with `--device`"
+    if _NOT_REPLACED.match(error):
+        return (
+            "attach the hook to a module whose values are tensors, or lists or dictionaries of them"
+        )
     if is_network_failure(error):
         if _HUB.search(error):
             return (

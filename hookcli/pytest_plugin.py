@@ -67,9 +67,11 @@ def _source(text: str, folders: tuple[Path, ...]) -> str:
 
 def _lines(error: Any) -> str:
     """Return the three lines of an error; for a configuration those of all its problems."""
+    from hookcli.console import escape
+
     problems = getattr(error, "problems", (error,))
     return "\n".join(
-        line
+        escape(line)
         for problem in problems
         for line in (f"error: {problem.message}", f"  --> {problem.place}", f"hint: {problem.hint}")
     )

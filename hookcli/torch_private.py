@@ -146,6 +146,7 @@ NAMES: dict[str, Private] = {
     "OptimizedModule": Private("torch._dynamo:OptimizedModule", "the result of torch.compile"),
     # TorchScript
     "TupleType": Private(_C + "TupleType", "the type of the values that a tap of a graph reports"),
+    "IntType": Private(_C + "IntType", "the type of the numbers of calls in a graph"),
     "jit_pass_lint": Private(_C + "_jit_pass_lint", "checks a graph after taps were put into it"),
     "PyTorchFileReader": Private(
         _C + "PyTorchFileReader", "says that a file is of a newer torch, before it is loaded"
@@ -241,6 +242,9 @@ ATTRIBUTES: dict[str, Private] = {
     "_c": Private(_SCRIPT, "the module that TorchScript runs; the graph of a method"),
     "_get_method": Private(_C_MODULE, "the graph of a method"),
     "_has_method": Private(_C_MODULE, "whether a module has a forward"),
+    "_get_forward_pre_hooks": Private(_C_MODULE, "the scripted hooks that run before its forward"),
+    "_get_forward_hooks": Private(_C_MODULE, "the scripted hooks that run after its forward"),
+    "_forward_hooks": Private(_SCRIPT, "the scripted hooks of the root, which Python calls"),
     "_method_names": Private(_C_MODULE, "the methods that an archive has"),
     "_type": Private(_C_MODULE, "the name and the attributes of a scripted class"),
     "_python_modules": Private(
@@ -266,6 +270,7 @@ if TYPE_CHECKING:
         DispatchKey as DispatchKey,
         DispatchKeySet as DispatchKeySet,
         Future as Future,
+        IntType as IntType,
         TupleType as TupleType,
         _ExcludeDispatchKeyGuard,
     )

@@ -22,6 +22,9 @@ from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
 from .forked.client import Server, server
+from .left_files import pytest_sessionfinish, pytest_sessionstart, pytest_terminal_summary
+
+__all__ = ["pytest_sessionfinish", "pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 
 # The time of an example says nothing on a busy machine, or if `make coverage` traces it.
 settings.register_profile("no deadline", deadline=None)

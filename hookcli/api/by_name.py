@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
+from hookcli.interpreters.start import hookcli_command, run_python
 from hookcli.whole_files import private_folder
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def check_named(
     RequestError, ModelError : `hookcli check` wrote no report.
     """
     with _file(config) as file:
-        command = [sys.executable, "-m", "hookcli", "check", "-f", "json", "-q"]
+        command = hookcli_command("check", "-f", "json", "-q")
         command += [] if file is None else ["-c", file]
         for name, value in flags.items():
             values = value if isinstance(value, list | tuple) else [value]
@@ -41,7 +41,7 @@ def check_named(
                 command += [f"--{name}={_text(name, item)}" for item in values]
         command += [f"--input={text}" for text in _inputs(inputs)]
         command += ["--", source]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = run_python(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         level = fail_on or _level(file)
     if not done.stdout.strip():
         raise _error(done.returncode, done.stderr)

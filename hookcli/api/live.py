@@ -19,7 +19,7 @@ from hookcli.models.existing_hooks.find import existing_hooks
 from hookcli.models.failures import message_of
 from hookcli.models.nested import describe
 from hookcli.models.python.libraries import load_libraries
-from hookcli.models.scripted import is_scripted, tapped_in, type_of
+from hookcli.models.scripted import check_callable, is_scripted, tapped_in, type_of
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Origin, Report
 from hookcli.report.sinks import Kept
@@ -134,6 +134,8 @@ def run_live(
         not fit the model.
     """
     check_module(root)
+    if is_scripted(root):
+        check_callable(root, type_of(root))
     started = time.perf_counter()
     warnings: list[str] = []
     check_torch_has(spec.hooks)

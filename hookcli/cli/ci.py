@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.console import Console
+from hookcli.outputs.special_files import write_in_place
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
@@ -45,7 +46,6 @@ def write_summary(report: Report | TrainingReport, view: View, console: Console)
 
     text = brief(report, view) if isinstance(report, Report) else brief_training(report, view)
     try:
-        with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text + "\n")
+        write_in_place(name, (text + "\n").encode("utf-8", "backslashreplace"), append=True)
     except OSError as error:
         console.note(f"no step summary: cannot write {name}: {error.strerror}")

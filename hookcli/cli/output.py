@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import errno
 import os
-import stat
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
 from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
+from hookcli.outputs.special_files import KEEP_READING, NO_READER, hold, is_in_place
 from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
@@ -44,10 +45,13 @@ def has_stdout(targets: Sequence[Target]) -> bool:
     return any(target.file is None for target in targets)
 
 
-def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, ...]:
+def parse_targets(
+    flags: OutputFlags, *, read: Sequence[str], by_this_process: bool = True
+) -> tuple[Target, ...]:
     """Return the targets of `-f` and `-o`, checked before the run.
 
     `read` are the files that the command reads; none of them may be written. "-" is stdout.
+    See `check_writable` about `by_this_process`.
 
     Raises
     ------
@@ -84,7 +88,7 @@ def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, .
         if row.writes_folder:
             check_folder_format(row, target.file)
         elif target.file is not None:
-            check_writable(target.file)
+            check_writable(target.file, by_this_process=by_this_process)
             _check_not_read(target.file, read)
         elif row.opened_by and stdout_is_terminal():
             raise RequestError(
@@ -145,11 +149,18 @@ def _unwritable(file: Path, why: str, number: int | None = None) -> RequestError
     hint = "choose a file in a folder that you can write to"
     if number in _FULL:
         hint = "free disk space, or choose a file on another disk"
+    elif why == NO_READER:
+        hint = f"start the reader first, such as `cat {shlex.quote(str(file))}`, or choose a file"
+    elif number == errno.EPIPE:
+        hint = KEEP_READING
     return RequestError(cannot_write(file, why), place=str(file), hint=hint)
 
 
-def check_writable(file: Path) -> None:
+def check_writable(file: Path, *, by_this_process: bool = True) -> None:
     """Check that a file can be created or overwritten.
+
+    A named pipe must have a reader, who is waited for. It is kept open, unless another process
+    writes it later: its reader would see the end of the pipe when this process ends.
 
     Raises
     ------
@@ -159,18 +170,39 @@ def check_writable(file: Path) -> None:
     folder = file.parent
     try:
         if not folder.is_dir():
-            raise _unwritable(file, f"folder not found: {folder}")
-        mode = file.stat().st_mode
-    except FileNotFoundError:
-        mode = None
+            raise _unwritable(file, _no_folder(folder))
+        if not file.is_dir() and is_in_place(file):
+            hold(file, by_this_process=by_this_process)
+            return
+        exists = _exists(file)
+        folder = Path(os.path.realpath(file)).parent
+        if not folder.is_dir():  # that of a link's target
+            raise _unwritable(file, _no_folder(folder))
     except OSError as error:  # a name that is too long, a loop of links
-        raise _unwritable(file, error.strerror or str(error)) from None
-    if mode is not None and stat.S_ISDIR(mode):
+        raise _unwritable(file, error.strerror or str(error), error.errno) from None
+    if file.is_dir():
         raise _unwritable(file, "is a directory")
-    if mode is not None and not stat.S_ISREG(mode):
-        return  # a device or a pipe, such as /dev/null: written in place
-    if not os.access(folder, os.W_OK) or (mode is not None and not os.access(file, os.W_OK)):
+    # A file may be writable in a folder that is not: it is then written in place.
+    if not os.access(file if exists else folder, os.W_OK):
         raise _unwritable(file, "permission denied")
+
+
+def _no_folder(path: Path) -> str:
+    return f"{path} is not a folder" if path.exists() else f"folder not found: {path}"
+
+
+def _exists(file: Path) -> bool:
+    """Return whether a file exists.
+
+    Raises
+    ------
+    OSError : its name is too long, or a loop of links.
+    """
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def check_new(file: Path, hint: str) -> None:
@@ -186,7 +218,13 @@ def check_new(file: Path, hint: str) -> None:
         raise RequestError(f"{file} already exists", place=f"-o {file}", hint=hint)
 
 
-def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str]) -> None:
+def check_stream(
+    name: str | None,
+    targets: Sequence[Target],
+    read: Sequence[str],
+    *,
+    by_this_process: bool = True,
+) -> None:
     """Check the file of --stream.
 
     Raises
@@ -202,10 +240,16 @@ def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str
             place="--stream -",
             hint="give a file, or use `-f json` instead",
         )
-    check_separate(name, targets, read)
+    check_separate(name, targets, read, by_this_process=by_this_process)
 
 
-def check_separate(name: str, targets: Sequence[Target], read: Sequence[str]) -> None:
+def check_separate(
+    name: str,
+    targets: Sequence[Target],
+    read: Sequence[str],
+    *,
+    by_this_process: bool = True,
+) -> None:
     """Check a file that the command writes in addition to those of formats.
 
     Raises
@@ -214,7 +258,7 @@ def check_separate(name: str, targets: Sequence[Target], read: Sequence[str]) ->
 
     """
     file = file_of(name)
-    check_writable(file)
+    check_writable(file, by_this_process=by_this_process)
     _check_not_read(file, read)
     files = [target.file for target in targets if target.file is not None]
     if any(os.path.realpath(other_file) == os.path.realpath(file) for other_file in files):
@@ -346,7 +390,7 @@ def write_files(
     """
     with contextlib.ExitStack() as stack:
         for file, text in texts:
-            if file.exists() and not file.is_file():
+            if is_in_place(file):
                 write_file(file, text)
                 continue
             stack.enter_context(_refusing(file))

@@ -21,6 +21,7 @@ from hookcli.formats.order import sort_key
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.models.sources.parse import check_opening, code_in, parse_source
+from hookcli.outputs.special_files import seen_by_children
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.argv import parse_argv
 from hookcli.spec.inputs import parse_inputs
@@ -63,6 +64,8 @@ def request_of(
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
     targets = parse_targets(output, read=files)
     check_stream(spec.stream, targets, files)
+    if spec.stream is not None:
+        spec = dataclasses.replace(spec, stream=seen_by_children(spec.stream))
     if written is not None:
         check_separate(written, targets, files)
     if command == "inspect" and not _named(shown).isdisjoint(MEMORY_COLUMNS):

@@ -33,6 +33,8 @@ _ENTITIES = {
     ">": "&gt;",
     "@": "&#64;",
 }  # "&" comes first
+# GitHub makes links of bare addresses: their colon or dot is written as an entity.
+_ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|xmpp):|\b(www)\.")
 _INDENT = "&emsp;"
 _LONGEST = 1000  # characters of a label: every row is padded to the widest
 
@@ -44,7 +46,7 @@ def quote(text: str) -> str:
     text = _BULLET.sub(r"\1\\\2", text)
     for letter, entity in _ENTITIES.items():
         text = text.replace(letter, entity)
-    return text
+    return _ADDRESS.sub(lambda m: f"{m[1]}&#58;" if m[1] else f"{m[2]}&#46;", text)
 
 
 def _layer(line: LayerLine) -> str:

@@ -124,10 +124,14 @@ class Model(Protocol):
 
 
 class _Local(threading.local):
-    """The calls that run on one thread, the innermost last."""
+    """The calls that run on one thread, the innermost last.
 
-    def __init__(self) -> None:
-        self.stack: list[Call] = []
+    Python forgets the data of a thread that it has not started whenever it returns to C++. `known`
+    has the calls of such threads.
+    """
+
+    def __init__(self, known: dict[int, list[Call]]) -> None:
+        self.stack: list[Call] = known.get(threading.get_ident(), [])
 
 
 def _is_raised(_error: Exception) -> bool:
@@ -148,7 +152,8 @@ class CallStack:
         self._counts: dict[int, int] = {}
         self._passes = ForwardPasses()
         self._lock = threading.Lock()
-        self._local = _Local()
+        self._threads: dict[int, list[Call]] = {}  # of threads that C++ started, by identity
+        self._local = _Local(self._threads)
         self._main = self._local.stack
 
     def restart(self) -> None:
@@ -156,6 +161,28 @@ class CallStack:
         self._counts.clear()
         self._passes = ForwardPasses()
         self._local.stack.clear()  # calls that a KeyboardInterrupt ended are still on it
+
+    def here(self) -> list[Call]:
+        """The calls that run on this thread, the innermost last."""
+        return self._local.stack
+
+    def adopt(self, calls: list[Call]) -> None:
+        """Let this thread go on with these running calls: code in C++ changes threads."""
+        stack = self._local.stack
+        stack[:] = calls
+        if stack is not self._main:
+            self._threads[threading.get_ident()] = stack
+
+    def leave_threads(self) -> None:
+        """Forget the calls of threads that C++ started."""
+        for stack in self._threads.values():
+            stack.clear()
+        self._threads.clear()
+
+    def drop(self, call: Call) -> None:
+        """End a call, and those in it, on the thread that runs the model."""
+        if call in self._main:
+            del self._main[self._main.index(call) :]
 
     def forget_passes(self) -> None:
         """Forget the calls so far: backward will not recompute them."""

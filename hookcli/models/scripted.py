@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from hookcli.errors import ModelError
 from hookcli.models import module_tree
 
 if TYPE_CHECKING:
@@ -68,6 +69,22 @@ def forwards(module: nn.Module) -> list[str]:
     """Return the methods that run when a scripted module is called."""
     script: Any = module
     return [name for name in script._c._method_names() if _FORWARD.fullmatch(name)]
+
+
+def check_callable(root: Any, source: str) -> None:
+    """Check that a scripted module has a forward.
+
+    Raises
+    ------
+    ModelError : it has none.
+    """
+    if not root._c._has_method("forward"):
+        methods = ", ".join(root._c._method_names()) or "none"
+        raise ModelError(
+            f"{type_of(root)} has no method forward (its methods: {methods})",
+            place=source,
+            hint="script and save a module whose `forward` calls one of its methods",
+        )
 
 
 def scripted_signature(module: nn.Module) -> inspect.Signature | None:

@@ -6,10 +6,10 @@ import contextlib
 import os
 import stat
 import threading
-from pathlib import Path
 from typing import Protocol
 
 from hookcli.errors import RequestError
+from hookcli.outputs.special_files import CLOSED_PIPE, KEEP_READING, as_given, open_for_writing
 from hookcli.report.encode import to_line
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.rows.events import event_row
@@ -17,6 +17,7 @@ from hookcli.sentences import cannot_write
 from hookcli.text import counted
 
 _MOST = 1_000_000  # events kept in memory
+_FREE_SPACE = "check that the disk is not full, or choose another file"
 
 
 class Sink(Protocol):
@@ -86,19 +87,19 @@ class StreamedSink:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._path = as_given(path)
         self._lock = threading.Lock()
         self._count = self._dropped = self._length = 0
         self._marked = (0, 0)
         self.failure: str | None = None
         try:
             # Unbuffered: the model may end the process at any time.
-            self._file = Path(path).open("wb", buffering=0)  # noqa: SIM115  # until `close`
+            self._file = open_for_writing(path)
             self._is_regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         except OSError as error:
             raise RequestError(
-                cannot_write(path, error.strerror),
-                place=f"--stream {path}",
+                cannot_write(self._path, error.strerror),
+                place=f"--stream {self._path}",
                 hint="choose a file in an existing directory",
             ) from None
 
@@ -123,7 +124,8 @@ class StreamedSink:
             try:
                 self._write(line)
             except OSError as error:
-                self.failure = error.strerror or str(error)
+                is_closed = isinstance(error, BrokenPipeError)
+                self.failure = CLOSED_PIPE if is_closed else error.strerror or str(error)
                 self._dropped += 1
                 if self._is_regular:
                     self._cut()
@@ -164,5 +166,5 @@ class StreamedSink:
         return RequestError(
             cannot_write(self._path, self.failure),
             place=f"--stream {self._path}",
-            hint="check that the disk is not full, or choose another file",
+            hint=KEEP_READING if self.failure == CLOSED_PIPE else _FREE_SPACE,
         )

@@ -102,6 +102,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if statuses is not None and statuses & _USED:
             continue
+        if report.training is not None and statuses == {"frozen"}:
+            continue  # such as an EMA copy, which the script writes and does not train
         if statuses is not None and statuses <= _UNKNOWN and not options["all"]:
             unknown += 1
             continue

@@ -10,7 +10,7 @@ from time import perf_counter  # imported early: a model may replace the functio
 import torch
 
 from hookcli._version import __version__
-from hookcli.interpreters import shown_executable
+from hookcli.interpreters.names import shown_executable
 from hookcli.models.model import Model
 from hookcli.models.scripted import type_of
 from hookcli.report.existing_hook import ExistingHook

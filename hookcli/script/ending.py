@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from hookcli.script.held_signals import HeldSignals
+
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
     from types import TracebackType
@@ -67,6 +69,8 @@ def _strip_when_reported() -> None:
     which is this function for this call only.
     """
     previous = sys.excepthook
+    held = HeldSignals()
+    held.hold()
 
     def excepthook(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -78,6 +82,7 @@ def _strip_when_reported() -> None:
         trace = _mended(error)
         sys.last_traceback = trace
         ending.place = _place(trace)
+        held.release()
         previous(kind, error, trace)
         ending.error = _last_line(error)
 

@@ -17,7 +17,11 @@ def run(call: "Callable[..., object]", *arguments: object) -> None:
     try:
         call(*arguments)
     except BaseException as error:
-        sys.modules["hookcli.script.ending"].note(error)
+        note = sys.modules["hookcli.script.ending"].note
+        try:
+            note(error)
+        except KeyboardInterrupt:  # Ctrl-C a second time, before it is held back
+            note(error)
         raise
 
 

@@ -137,7 +137,9 @@ def _of_file(path: str, names: dict[str, Any], plain: list[str]) -> tuple[Any, .
             loader = machinery.SourceFileLoader
     except Exception:  # noqa: BLE001
         # Python's own message for a file that it cannot read or compile.
-        os.execv(plain[0], plain)
+        from hookcli.interpreters.start import become_python
+
+        sys.exit(become_python(plain))
     names["__file__"] = path
     names["__loader__"] = loader("__main__", path)
     return exec, code, names

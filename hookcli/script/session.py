@@ -6,14 +6,16 @@ import os
 import sys
 
 from hookcli.script.ending import ending
+from hookcli.script.held_signals import HeldSignals
 from hookcli.script.say import say
+from hookcli.script.unmarked_code import UnmarkedCode
+from hookcli.script.verdict import FOUND, read_verdict
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
     from typing import Any
 
-
-FOUND = 17  # the status of the end if --fail-on counts a finding; a program that fails has others
+_PATIENCE = 2.0  # seconds for a process that was told to end
 
 
 class ScriptSession:
@@ -30,6 +32,7 @@ class ScriptSession:
         self._environment = dict(os.environ)
         self._watch: Any = None
         self._failed = False
+        self._held = HeldSignals(None if boot.get("quiet") else self._tell, handled=True)
 
     def begin(self) -> None:
         """Register the end first, so that it runs after the script's own functions."""
@@ -68,24 +71,32 @@ class ScriptSession:
         self._failed, self._watch = True, None
         say(f"hookcli: {what}: {type(error).__name__}: {error}")
 
+    def _tell(self) -> None:
+        say("hookcli: the report is being written: press Ctrl-C again to end without it")
+
     def _finish(self) -> None:
         if self._getpid() != self._pid:
             return
-        status = 0
+        self._held.hold()
         try:
-            if self._watch is None:
-                self._without_report()
-            else:
-                status = self._deliver(self._report())
+            with UnmarkedCode():
+                status = self._report_and_deliver()
+        finally:
+            self._held.release()
+        if status == FOUND and not ending.status:
+            _flush()
+            os._exit(1)
+
+    def _report_and_deliver(self) -> int:
+        try:
+            if self._watch is not None:
+                return self._deliver(self._report())
+            self._without_report()
         except Exception as error:  # noqa: BLE001
             self._fail("the report is not written", error)
         except KeyboardInterrupt:
             say("hookcli: interrupted: the report is not written")
-        if status == FOUND and not ending.status:
-            _flush()
-            os._exit(1)
-        if ending.ended == "interrupted":
-            _end_by_signal()
+        return 0
 
     def _without_report(self) -> None:
         if self._boot["quiet"] or self._failed or self._boot["rank"]:
@@ -109,30 +120,71 @@ class ScriptSession:
         return training_to_json(self._watch.finish(info))
 
     def _deliver(self, report: str) -> int:
-        """Return the exit status of the process that judges, renders and writes the report."""
-        import subprocess
+        """Have another process judge, render and write the report, and return its verdict.
 
+        The verdict comes through a pipe. The status of a process is lost if the script ignores
+        SIGCHLD, or if one of its threads waits for any child.
+        """
         _flush()
-        folder = self._folder
-        if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  # the script removed it
-            folder = None
+        reader, writer = os.pipe()
         try:
-            child = subprocess.Popen(
-                self._boot["finish"], stdin=subprocess.PIPE, cwd=folder, env=self._environment
-            )
+            child = self._judge(writer)
         except OSError as error:  # the system refuses another process
-            _keep(report, error)
+            os.close(reader)
+            _keep(report, error.strerror or str(error))
             return 0
+        finally:
+            os.close(writer)
         end = self._boot["end"]
         try:
             child.communicate(len(end).to_bytes(8, "little") + end + report.encode())
+            verdict = read_verdict(reader)
         except BaseException:
-            child.kill()
+            _end(child)
             raise
-        return child.returncode
+        finally:
+            os.close(reader)
+        if os.name == "nt":  # where a process has its status, and inherits no pipe
+            return int(child.returncode)
+        if verdict is None:
+            _keep(report, "the process that writes it has ended early")
+            return 0
+        return verdict
+
+    def _judge(self, writer: int) -> Any:
+        """Start the process that judges. It ignores Ctrl-C, which this process handles."""
+        import subprocess
+
+        from hookcli.interpreters.start import start_python
+
+        folder = self._folder
+        if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  # the script removed it
+            folder = None
+        self._held.ignored_by_children()
+        try:
+            return start_python(
+                [*self._boot["finish"], str(writer)],
+                stdin=subprocess.PIPE,
+                cwd=folder,
+                env=self._environment,
+                pass_fds=() if os.name == "nt" else (writer,),
+            )
+        finally:
+            self._held.noted_again()
 
 
-def _keep(report: str, why: OSError) -> None:
+def _end(child: Any) -> None:
+    """End the process that judges, which removes the files that it has begun."""
+    import subprocess
+
+    child.terminate()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def _keep(report: str, why: str) -> None:
     """Write a report that cannot be judged and shown to a file.
 
     Raises
@@ -148,7 +200,7 @@ def _keep(report: str, why: OSError) -> None:
     except OSError:
         os.unlink(name)  # noqa: PTH108
         raise
-    say(f"hookcli: cannot show the report: {why.strerror}")
+    say(f"hookcli: cannot show the report: {why}")
     say(f"note: the report is in {name}: show it with `hookcli render`")
 
 
@@ -157,17 +209,6 @@ def _folder() -> str | None:
         return os.getcwd()  # noqa: PTH109
     except OSError:  # it was deleted
         return None
-
-
-def _end_by_signal() -> None:
-    """Let Python end by SIGINT, as it does after a KeyboardInterrupt that nobody caught.
-
-    Python forgets this interrupt when it runs code from a string, as `dataclasses` does.
-    """
-    try:
-        exec("raise KeyboardInterrupt")
-    except KeyboardInterrupt:
-        return
 
 
 def _flush() -> None:

@@ -1,16 +1,15 @@
 """The first lines of the child process, which any version of Python can run, such as 2.7.
 
-The parent passes this text with `-c`, and not by path: a program that is not Python might change a
-file that it is given. Arguments: descriptors of the job, the answer, the last event, the dump and
-the parent's life; hookcli's parent folder; the oldest version of Python that hookcli supports.
+The parent passes this text with `-c`, after the lines of `interpreters/start.py`, and not by path:
+a program that is not Python might change a file that it is given. Arguments: descriptors of the
+job, the answer, the last event, the dump and the parent's life; hookcli's parent folder; the oldest
+version of Python that hookcli supports.
 """
 
 import os
 import sys
 
 if __name__ == "__main__":
-    if sys.path[0] == "":  # the working folder, which -c adds unless PYTHONSAFEPATH is set
-        del sys.path[0]
     try:
         os.write(int(sys.argv[2]), ("hookcli " + sys.version.split()[0] + "\n").encode("ascii"))
     except OSError:  # the parent has ended already

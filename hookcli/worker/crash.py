@@ -7,7 +7,7 @@ import shlex
 
 from hookcli._version import __version__
 from hookcli.errors import ModelError
-from hookcli.interpreters import shown_executable
+from hookcli.interpreters.names import shown_executable
 from hookcli.report.report import (
     SCHEMA,
     Environment,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookcli.worker.interpreter.environments import OLDEST_PYTHON, SHELL_GUARD
+from hookcli.interpreters.start import python_command, start_python
+from hookcli.system.null_device import open_null
+from hookcli.worker.interpreter.environments import OLDEST_PYTHON
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers
 
@@ -20,7 +22,7 @@ _HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
 def _first_lines() -> str:
     """Return the code that the child runs first."""
     with open(os.path.join(_FOLDER, "__main__.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        return SHELL_GUARD + file.read()
+        return file.read()
 
 
 def spawn_python(
@@ -38,15 +40,19 @@ def spawn_python(
     OSError : the process cannot be started.
 
     """
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=pass_fds,
-        env=env,
-        start_new_session=True,
-    )
+    nothing = open_null()  # subprocess.DEVNULL requires /dev/null
+    try:
+        return start_python(
+            command,
+            stdin=nothing,
+            stdout=nothing if stdout == subprocess.DEVNULL else stdout,
+            stderr=nothing if stderr == subprocess.DEVNULL else stderr,
+            pass_fds=pass_fds,
+            env=env,
+            start_new_session=True,
+        )
+    finally:
+        os.close(nothing)
 
 
 _spawn: Spawn = spawn_python
@@ -91,7 +97,7 @@ class Process:
             passed = (job, answer, self.events, self.dump, alive)
             stream = _error_stream(direct=bool(more))
             self.child = _spawn(
-                [python, "-c", _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON],
+                python_command(python, _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON),
                 stdout=stream,
                 stderr=stream,
                 pass_fds=(*passed, *more),

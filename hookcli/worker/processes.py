@@ -7,9 +7,9 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
+from hookcli.system.signals import name_of
 from hookcli.worker.systems import LINUX
 
 _PROC = Path("/proc")
@@ -84,19 +84,5 @@ _MEANINGS = {
 
 def signal_in_words(number: int) -> str:
     """Return a signal's name, and its meaning if it killed a process."""
-    try:
-        known = signal.Signals(number)
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-    return f"{known.name}: {_MEANINGS[known.name]}" if known.name in _MEANINGS else known.name
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delay the signals that raise until a clean-up is complete."""
-    raising = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, raising)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    name = name_of(number)
+    return f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name

@@ -17,6 +17,7 @@ from types import TracebackType
 from hookcli.errors import raise_if_signalled
 from hookcli.memory import available
 from hookcli.spec.request import Interpreter, Terminal
+from hookcli.system.signals import ending_delayed
 from hookcli.worker import processes
 from hookcli.worker.interpreter.choice import choose
 from hookcli.worker.interpreter.start_failure import (
@@ -113,7 +114,7 @@ class Worker:
         """Kill the process group and the processes that left it, and close all descriptors."""
         if self._unfollow is not None:
             self._unfollow()
-        with processes.undisturbed():
+        with ending_delayed():
             processes.end_group(self._child.pid)
             self._child.wait()
             processes.end_group(self._child.pid)  # processes that were forked meanwhile

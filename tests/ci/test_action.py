@@ -11,6 +11,7 @@ import pytest
 
 from tests.ci.action import ACTION, STEPS, run_step
 from tests.conftest import HEAD, ROOT
+from tests.shadowing import imported, shadow
 
 GOOD = """
 example_inputs = torch.ones(2, 4)
@@ -165,8 +166,17 @@ def test_it_installs_what_was_asked_for(install, what, workspace, tmp_path):
     done = run_step("install", workspace, tmp_path, python=python, install=install)
     assert done.status == 0
     assert (tmp_path / "asked").read_text().splitlines() == [
-        "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--", what,
+        "-I", "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--", what,
     ]  # fmt: skip
+
+
+def test_no_file_of_the_checkout_runs_instead_of_python_s_own(workspace, tmp_path):
+    shadow(workspace, tmp_path / "ran")
+    done = run_step("check", workspace, tmp_path, python=sys.executable, model="nets/good.py")
+    assert done.outputs == {"status": "0", "passed": "true"}
+    none = str(tmp_path / "none" / "hookcli-0-py3-none-any.whl")
+    assert run_step("install", workspace, tmp_path, python=sys.executable, install=none).status == 1
+    assert imported(tmp_path / "ran") == []
 
 
 def test_no_script_holds_an_expression():

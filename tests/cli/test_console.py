@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hookcli.console import Console, settle_with, stdout_is_closed
+from hookcli.console import Console, escape, settle_with, stdout_is_closed
 
 
 @pytest.mark.parametrize(("write", "stream"), [("out", "stdout"), ("err", "stderr")])
@@ -33,3 +33,9 @@ def test_without_poll_or_a_descriptor_stdout_is_not_known_to_be_closed(monkeypat
         change.setattr(sys, "stdout", sys.__stdout__)
         change.delattr(select, "poll", raising=False)
         assert not stdout_is_closed()
+
+
+@pytest.mark.parametrize("command", ["##vso[task.setvariable]", "##[error]", "##teamcity[x]"])
+def test_no_text_has_the_start_of_a_command_of_azure_or_teamcity(command):
+    assert "##" not in escape(f"│ {command}")
+    assert escape("a ## b ##") == "a ## b ##"

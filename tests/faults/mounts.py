@@ -14,7 +14,7 @@ import pytest
 _PAGE = 4096  # bytes, the unit in which a tmpfs is filled
 
 
-def _can_mount() -> bool:
+def can_mount() -> bool:
     """Return whether this process may mount, which it tries where nobody else sees it."""
     if sys.platform != "linux" or shutil.which("unshare") is None:
         return False
@@ -22,7 +22,7 @@ def _can_mount() -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-needs_mount = pytest.mark.skipif(not _can_mount(), reason="this process may not mount a small disk")
+needs_mount = pytest.mark.skipif(not can_mount(), reason="this process may not mount a small disk")
 
 
 @contextlib.contextmanager
@@ -36,6 +36,16 @@ def small_disk(folder: Path, kibibytes: int = 256) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextlib.contextmanager
+def mounted(file: Path) -> Iterator[None]:
+    """Make a file a mount point, as a container does with the files that it is given."""
+    _mount("--bind", str(file), str(file))
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(file)], check=True)
 
 
 @contextlib.contextmanager

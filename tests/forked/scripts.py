@@ -8,6 +8,7 @@ What is about processes themselves is tested with real ones.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -60,7 +61,7 @@ def _bootstrap(arguments, environment):
 
     os.environ.clear()
     os.environ.update(environment)
-    ScriptSession._deliver = _deliver
+    ScriptSession._judge = lambda session, verdict: _Judge(session, verdict)
     sys.argv = [list(sys.modules), list(sys.path_importer_cache), *arguments]
     return run, *prepare()
 
@@ -126,38 +127,43 @@ def as_main(prepare) -> None:
     os._exit(status & 0xFF)
 
 
-def _deliver(session, report: str) -> int:
-    """The process that judges and renders is a fork too."""
-    from hookcli.cli.script_run.end_of_run import end_of_run
+class _Judge:
+    """The process that judges and renders, a fork too, with the methods of Popen."""
 
-    _flush()
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.dup2(reader, 0)
-            os.close(writer)
-            if os.path.isdir(session._folder):  # the script may have removed it
-                os.chdir(session._folder)
-            os.environ.clear()
-            os.environ.update(session._environment)
-            sys.stdin = open(0, closefd=False)
-            status = end_of_run()
-            _flush()
-            os._exit(status)
-        except BaseException:
-            traceback.print_exc()
-            _flush()
-        finally:
-            os._exit(70)
-    os.close(reader)
-    request = session._boot["end"]
-    with open(writer, "wb") as stream:
-        stream.write(len(request).to_bytes(8, "little") + request + report.encode())
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    def __init__(self, session, verdict: int) -> None:
+        reader, self._writer = os.pipe()
+        _flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.dup2(reader, 0)
+                os.close(self._writer)
+                if session._folder and os.path.isdir(
+                    session._folder
+                ):  # the script may have removed it
+                    os.chdir(session._folder)
+                os.environ.clear()
+                os.environ.update(session._environment)
+                sys.stdin = open(0, closefd=False)
+                sys.argv = ["-c", str(verdict)]
+                from hookcli.cli.script_run.end_of_run import main
+
+                main()
+            except BaseException:
+                traceback.print_exc()
+                _flush()
+            finally:
+                os._exit(70)
+        os.close(reader)
+
+    def communicate(self, data: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError), open(self._writer, "wb") as stream:
+            stream.write(data)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
 
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it may be closed
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or a full disk
             stream.flush()

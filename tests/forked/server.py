@@ -19,8 +19,6 @@ import json
 import os
 import pkgutil
 import platform
-import resource
-import shutil
 import signal
 import socket
 import subprocess
@@ -39,12 +37,14 @@ import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
+from hookcli.system.null_device import open_null
+from hookcli.system.signals import ENDING
 from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
-from tests.forked import capabilities, scripts
+from tests.forked import inherited, scripts
 
 _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 
@@ -132,13 +132,15 @@ def _command(request: dict, fds: list[int]) -> None:
     """`python -m hookcli`, or `python FILE`, in the folder and the environment asked for."""
     if request["session"] != "inherited":
         os.setsid()
+        for number in ENDING:  # a background job, or one under nohup, ignores some
+            signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _streams(*fds)
     _close_all_but(())
     if request["session"] == "terminal":
         fcntl.ioctl(2, termios.TIOCSCTTY, 0)
     os.chdir(request["cwd"])
-    _faults(**request["faults"])
+    inherited.make(**request["faults"])
     places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])
     tempfile.tempdir = None  # found anew in this environment
@@ -151,30 +153,6 @@ def _command(request: dict, fds: list[int]) -> None:
     scripts.watch_exec()
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
     hookcli.__main__.main()
-
-
-def _faults(
-    limits: dict[str, int] | None = None,
-    user: int | None = None,
-    no_override: bool = False,
-    closed: tuple[int, ...] = (),
-    lost_folder: bool = False,
-) -> None:
-    """What is wrong from the start: resource limits, another user, streams, no working folder.
-
-    With `no_override`, permissions of files hold for root too. Another `user` still reads all.
-    """
-    for name, most in (limits or {}).items():
-        resource.setrlimit(getattr(resource, name), (most, most))
-    if no_override:
-        capabilities.keep_only(lambda number: number not in capabilities.OVERRIDE)
-    if user is not None:
-        capabilities.become(user)
-    if lost_folder:
-        shutil.rmtree(os.getcwd())  # noqa: PTH109
-    for fd in closed:
-        os.close(fd)
-        setattr(sys, ("stdin", "stdout", "stderr")[fd], None)  # as Python starts with it
 
 
 def _script(arguments: list[str]) -> None:
@@ -236,13 +214,16 @@ def _spawn(command, *, stdout, stderr, pass_fds, env):
 def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[str, str]) -> None:
     """`python -c` with hookcli/worker/__main__.py; `arguments` are its descriptors."""
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = open_null()
     _streams(nothing, *(nothing if fd == subprocess.DEVNULL else fd for fd in (stdout, stderr)))
     _close_all_but(passed)
     for fd in passed:
         os.set_inheritable(fd, True)
-    for one in (signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
-        signal.signal(one, signal.SIG_DFL)
+    for one in ENDING - {signal.SIGINT}:  # only what is ignored outlives the start of a program
+        if signal.getsignal(one) is not signal.SIG_IGN:
+            signal.signal(one, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python itself does
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _environment(env)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from hookcli.formats.check.markdown import brief
+from hookcli.formats.markdown import quote
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from tests.formats.checks import CHECK, row
@@ -60,4 +63,15 @@ def test_a_check_that_passed_is_a_line_and_a_fold():
         "<details><summary>1 passed</summary>\n\n"
         "- **pass** finite, –: all is well\n\n"
         "</details>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["http://a.b", "HTTPS://a.b", "ftp://a.b", "www.a.b", "mailto:a", "a@b.c"]
+)
+def test_an_address_does_not_become_a_link(address):
+    quoted = quote(address)
+    assert html.unescape(quoted) == address
+    assert not any(
+        mark in quoted.lower() for mark in ("http:", "https:", "ftp:", "www.", "o:", "@")
     )

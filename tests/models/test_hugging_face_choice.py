@@ -252,10 +252,10 @@ def test_a_damaged_configuration_of_the_cache_is_not_downloaded_for_its_code(cac
 
 
 def test_an_answer_that_is_no_json_is_told(monkeypatch):
-    def run(*args, **more):
+    def run(command, timeout, **more):
         return SimpleNamespace(stdout=answers.pop(), stderr=b"Killed\nmore")
 
-    monkeypatch.setattr(hub.subprocess, "run", run)
+    monkeypatch.setattr(hub, "run_python", run)
     model, answers = ZooModel("hf", "A/b"), [b"[1]", b"no json", b""]
     for _ in range(2):
         found = hub._fetched(model, ["config.json"], {}, "hf:A/b")

@@ -20,14 +20,14 @@ __all__ = ["line"]
 # Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
 PYTHON = os.environ.get("HOOKCLI_TEST_PYTHON", sys.executable)
 FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of it
-# In place of the end: it writes what it was given to a file, and ends with a status.
+# In place of the end: it writes what it was given to a file, and gives a verdict.
 END = """
 import os, sys
 data = sys.stdin.buffer.read()
 size = 8 + int.from_bytes(data[:8], "little")
 open({file!r}, "wb").write(data[size:])
 print("END", os.getcwd(), os.environ.get("CHANGED"), flush=True)
-sys.exit({status})
+os.write(int(sys.argv[1]), b"hookcli:" + bytes([{status}]))  # the verdict
 """
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}

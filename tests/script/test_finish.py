@@ -18,7 +18,7 @@ from hookcli.config.config import Config
 from hookcli.config.merge import Flags, training_spec_of
 from hookcli.console import Console
 from hookcli.report.encode import training_to_json
-from hookcli.script.session import FOUND
+from hookcli.script.verdict import FOUND
 from hookcli.spec.checks import CheckSpec
 from tests.formats.training_reports import CNN
 

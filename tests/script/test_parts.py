@@ -6,6 +6,7 @@ import builtins
 import errno
 import os
 import pickle
+import signal
 import sys
 import zipfile
 from types import ModuleType, SimpleNamespace
@@ -17,8 +18,9 @@ from torch import nn
 from hookcli.script import ending as ending_file, native_main, plain_traceback, session as file
 from hookcli.script.ending import Ending, EndOfRun, note
 from hookcli.script.importlib_bootstrap import run
-from hookcli.script.session import FOUND, ScriptSession
+from hookcli.script.session import ScriptSession
 from hookcli.script.torch_import import TorchFinder
+from hookcli.script.verdict import FOUND, read_verdict, send_verdict
 
 
 @pytest.fixture
@@ -29,7 +31,9 @@ def ended(monkeypatch):
     monkeypatch.setattr(file, "ending", made)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(sys, "last_traceback", None, raising=False)
-    return made
+    handler = signal.getsignal(signal.SIGINT)
+    yield made
+    signal.signal(signal.SIGINT, handler)  # held back until an error is reported
 
 
 @pytest.mark.parametrize(
@@ -52,6 +56,31 @@ def test_how_a_script_ends(ended, error, how, status):
 class Mute(Exception):
     def __str__(self):
         raise RuntimeError("no text")
+
+
+def test_a_second_interrupt_on_the_way_out_is_not_seen(ended, monkeypatch):
+    printed, noted = [], []
+
+    def interrupted_once(error):
+        noted.append(error)
+        if len(noted) == 1:
+            raise KeyboardInterrupt
+        note(error)
+
+    monkeypatch.setattr(ending_file, "note", interrupted_once)
+    monkeypatch.setattr(sys, "excepthook", lambda *given: printed.append(given))
+
+    def fail():
+        raise KeyboardInterrupt("first")
+
+    with pytest.raises(KeyboardInterrupt, match="first") as raised:
+        run(fail)
+    assert raised.value.__context__ is None
+    assert ended.ended == "interrupted"
+    signal.raise_signal(signal.SIGINT)  # held back
+    sys.excepthook(KeyboardInterrupt, raised.value, raised.value.__traceback__)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert len(printed) == 1
 
 
 @pytest.mark.parametrize(
@@ -271,7 +300,10 @@ def test_findings_end_a_script_that_ran_through_with_1(watch, ended, monkeypatch
 
 def test_the_report_goes_to_the_process_that_ends_the_run(tmp_path, monkeypatch):
     out = tmp_path / "out"
-    code = f"import sys; open({str(out)!r}, 'wb').write(sys.stdin.buffer.read()); sys.exit(5)"
+    code = (
+        f"import os, sys; open({str(out)!r}, 'wb').write(sys.stdin.buffer.read()); "
+        "os.write(int(sys.argv[1]), b'hookcli:' + bytes([5])); sys.exit(9)"
+    )
     session = ScriptSession(boot(finish=[sys.executable, "-S", "-c", code]))
     session._folder = str(tmp_path / "removed")
     assert session._deliver("the report") == 5
@@ -295,22 +327,55 @@ def test_a_report_that_no_process_can_show_is_kept(tmp_path, monkeypatch, capfd)
     assert kept.name in said
 
 
-def test_an_interrupted_delivery_ends_the_process(monkeypatch):
+@pytest.mark.parametrize("said", ["", "hookcli", "hookcli:", "another text"])
+def test_a_report_whose_judge_ends_without_a_verdict_is_kept(said, tmp_path, monkeypatch, capfd):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = f"import os, sys; sys.stdin.read(); os.write(int(sys.argv[1]), {said.encode()!r})"
+    session = ScriptSession(boot(finish=[sys.executable, "-S", "-c", code]))
+    status = session._deliver("the report")
+    assert status == 0
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_text() == "the report"
+    assert "cannot show the report: the process that writes it has ended early" in (
+        capfd.readouterr().err
+    )
+
+
+def test_the_last_verdict_has_no_reader(tmp_path):
+    reader, writer = os.pipe()
+    send_verdict(writer, FOUND)
+    assert read_verdict(reader) == FOUND
+    os.close(reader)
+    send_verdict(writer, FOUND)  # the script's process was killed
+    os.close(writer)
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_an_interrupted_delivery_ends_the_process(stubborn, monkeypatch):
     import subprocess
 
-    killed = []
+    done = []
 
     class Child:
         def communicate(self, data):
             raise KeyboardInterrupt
 
+        def terminate(self):
+            done.append("terminate")
+
+        def wait(self, timeout):
+            if stubborn:
+                raise subprocess.TimeoutExpired("", timeout)
+
         def kill(self):
-            killed.append(True)
+            done.append("kill")
 
     monkeypatch.setattr(subprocess, "Popen", lambda *args, **more: Child())
     with pytest.raises(KeyboardInterrupt):
         ScriptSession(boot())._deliver("the report")
-    assert killed == [True]
+    assert done == (["terminate", "kill"] if stubborn else ["terminate"])
 
 
 def test_a_full_disk_leaves_no_part_of_a_report(tmp_path, monkeypatch):

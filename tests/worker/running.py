@@ -15,6 +15,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from hookcli.system.signals import ENDING
 from tests.conftest import ROOT, forks
 
 HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
@@ -170,8 +171,13 @@ class Running:
 
 
 def heed_signals() -> None:
-    """A job in the background of a shell, as CI may be, has SIGINT ignored; a user's has not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let all signals have their default effect, as a user's command has them.
+
+    A background job of a shell, as CI may be, ignores SIGINT, and one under nohup ignores SIGHUP.
+    """
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 class Lab:

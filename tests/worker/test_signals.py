@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.worker.running import HOOKCLI, LONG, model
+from tests.worker.running import HOOKCLI, LONG, heed_signals, model
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -146,10 +146,6 @@ from hookcli.__main__ import main
 main()
 """
     command = [sys.executable, "-c", code, "list", "rules"]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_heeds_interrupts)
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heed_signals)
     assert done.returncode in {130, -signal.SIGINT}
     assert (done.stdout, done.stderr) == ("", "")
-
-
-def _heeds_interrupts():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it

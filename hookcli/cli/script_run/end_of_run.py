@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import os
 import pickle
+import signal
 import sys
 import tempfile
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout, write_file
 from hookcli.diagnosis.training import with_training_verdict
-from hookcli.errors import RequestError, Status
+from hookcli.errors import InterruptedRun, RequestError, Status
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
@@ -23,14 +24,44 @@ from hookcli.report.schema import training_from_json
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.rules.verdict import is_counted
-from hookcli.script.session import FOUND
+from hookcli.script.verdict import FOUND, send_verdict
 from hookcli.sentences import cannot_write
 from hookcli.spec.ranks import with_rank
+from hookcli.system.process_end import (
+    fill_standard_streams,
+    flush_streams,
+    leave,
+    signals_raised,
+    status_of,
+)
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from hookcli.cli.script_run.script_request import EndRequest
     from hookcli.report.findings import CheckRow
     from hookcli.report.training import TrainingReport
+
+
+def main() -> NoReturn:
+    """Run the process at the end of a script. The only argument is the descriptor of the verdict.
+
+    Ctrl-C and the end of the terminal do not reach it: the script has ended, and its report would
+    be lost. Another signal that ends it removes the files that it has begun.
+    """
+    fill_standard_streams()
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):  # not on Windows
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        with signals_raised():
+            status = end_of_run()
+    except InterruptedRun as interruption:
+        leave(status_of(interruption))
+    flush_streams()
+    if os.name != "nt":
+        send_verdict(int(sys.argv[1]), status)
+    leave(status)
 
 
 def end_of_run() -> int:

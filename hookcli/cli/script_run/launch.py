@@ -5,7 +5,6 @@ from __future__ import annotations
 import marshal
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import hookcli
 from hookcli.cli.script_run.script_request import TrainingRequest
+from hookcli.interpreters.start import become_python, python_command
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
@@ -20,11 +20,9 @@ _BOOTSTRAP = str(_PACKAGE / "script" / "importlib_bootstrap.py")
 _WATCH = "hookcli.training.watch:start"
 # The end runs in hookcli's own interpreter, with the packages that this process has found.
 _END = """\
-import sys
 sys.path[:] = {path!r}
-from hookcli.cli.main import leave
-from hookcli.cli.script_run.end_of_run import end_of_run
-leave(end_of_run())
+from hookcli.cli.script_run.end_of_run import main
+main()
 """
 
 
@@ -56,7 +54,7 @@ def launch(request: TrainingRequest) -> int:
         "job": pickle.dumps(request.job, protocol=4),
         "watch": _WATCH,
         "end": pickle.dumps(request.end, protocol=4),
-        "finish": [sys.executable, "-c", _END.format(path=_path())],
+        "finish": python_command(sys.executable, _END.format(path=_path())),
         "quiet": request.end.console.quiet,
         "rank": request.end.rank,
     }
@@ -99,8 +97,6 @@ def _write(boot: dict[str, Any]) -> str:
 
 def _replace(request: TrainingRequest, command: list[str], environment: dict[str, str]) -> int:
     try:
-        if os.name == "nt":  # exec would return to the shell at once
-            return subprocess.call(command, env=environment)
-        os.execve(command[0], command, environment)
+        return become_python(command, environment)
     except OSError as error:
         raise cannot_start(request.python, error) from None

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -25,6 +26,7 @@ from hookcli.config.merge import Flags, training_spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
+from hookcli.outputs.special_files import seen_by_children
 from hookcli.rules.verdict import FailOn
 from hookcli.sentences import missing, missing_file, no_module
 from hookcli.spec.ranks import of_torchrun, with_rank
@@ -99,10 +101,10 @@ def training_request(
     summary = not output.formats and output.output is None
     if not summary and not output.formats:
         output = dataclasses.replace(output, formats=("json",))
-    targets = () if summary else tuple(map(_absolute, parse_targets(output, read=read)))
+    targets = () if summary else _absolute(parse_targets(output, read=read, by_this_process=False))
     for target in targets:
         check_training_format(target)
-    check_stream(spec.stream, targets, read)
+    check_stream(spec.stream, targets, read, by_this_process=False)
     rank = of_torchrun(0)
     number = 0 if rank is None else rank.number
     spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, python=python))
@@ -112,7 +114,7 @@ def training_request(
     batch = None
     if training.stop_on == "nonfinite":
         batch = with_rank(os.path.abspath(BATCH), number)  # noqa: PTH100
-        check_writable(Path(batch))
+        check_writable(Path(batch), by_this_process=False)
     job = RunJob(
         script=spec_of_script,
         training=TrainingSpec(
@@ -227,6 +229,14 @@ def _read(script: ScriptSpec) -> list[str]:
     return [] if script.is_module else [script.name]
 
 
-def _absolute(target: Target) -> Target:
-    """Return the target with an absolute path: the script may change the folder."""
-    return target if target.file is None else Target(target.format, target.file.absolute())
+def _absolute(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Return the targets with absolute paths: the script may change the folder."""
+    return tuple(
+        target if target.file is None else Target(target.format, _seen_at_end(target.file))
+        for target in targets
+    )
+
+
+def _seen_at_end(file: Path) -> Path:
+    """Return the absolute path of a file for the process that ends the run."""
+    return Path(seen_by_children(str(file.absolute())))

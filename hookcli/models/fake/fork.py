@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import time
 import warnings
 from collections.abc import Callable
+
+from hookcli.system.null_device import open_null
 
 CAN_FORK = hasattr(os, "fork")
 
@@ -32,7 +35,17 @@ def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
         return receive(read, time.monotonic() + patience)
     finally:
         os.close(read)
+        end(pid)
+
+
+def end(pid: int) -> None:
+    """Kill a fork and wait for it.
+
+    It may be gone: if SIGCHLD is ignored, or if another thread waits for any child.
+    """
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
 
 
@@ -73,7 +86,7 @@ def send(fd: int, work: Callable[[], bytes]) -> None:
 def _work_and_exit(work: Callable[[], bytes], write: int) -> None:
     """Run `work` in the fork, write the result and exit."""
     try:
-        nothing = os.open(os.devnull, os.O_WRONLY)
+        nothing = open_null()
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
         send(write, work)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from hookcli.errors import RequestError
-from hookcli.interpreters import distribution_of, install_command
+from hookcli.interpreters.names import distribution_of, install_command
 
 
 def missing_library(what: str, module: str, place: str) -> RequestError:

@@ -11,7 +11,7 @@ from torch import nn
 from torch.package.package_importer import PackageImporter
 
 from hookcli.errors import HookcliError, ModelError, RequestError
-from hookcli.interpreters import distribution_of
+from hookcli.interpreters.names import distribution_of
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +12,12 @@ import torch
 from torch import nn
 
 from hookcli.errors import HookcliError, ModelError, RequestError
-from hookcli.interpreters import distribution_of
+from hookcli.interpreters.names import distribution_of
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
 from hookcli.models.loaded import Loaded
+from hookcli.models.python.user_folders import add_user_folders
 from hookcli.models.sources.parse import Archive, check_opening
 from hookcli.sentences import cannot_open
 from hookcli.spec.request import ModelSpec
@@ -38,7 +38,7 @@ def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
     """
     check_opening(archive, spec)
     path = places.START / archive.path
-    sys.path[:0] = dict.fromkeys((str(places.START), str(path.resolve().parent)))
+    add_user_folders([*dict.fromkeys((places.START, path.resolve().parent))])
     phase("import")
     try:
         with warnings.catch_warnings():

@@ -16,6 +16,7 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import missing_module
 from hookcli.models.python.import_errors import import_error
+from hookcli.models.python.user_folders import add_user_folders
 from hookcli.sentences import no_module
 
 
@@ -107,15 +108,12 @@ def import_file(path: Path) -> ModuleType:
         top = path.parents[len(package)]
         level = _relative_level(tree)
         if level == 0:
-            sys.path.insert(0, str(path.parent))
-            if package:
-                sys.path.append(str(top))
+            add_user_folders([path.parent], [top] if package else [])
             return _execute(_free_name(path.stem), path)
         if level > len(package):
-            sys.path.insert(0, str(path.parent))
+            add_user_folders([path.parent])
             return _as_namespace(path, level)
-        sys.path.insert(0, str(top))
-        sys.path.append(str(path.parent))
+        add_user_folders([top], [path.parent])
         dotted = ".".join(package if path.stem == "__init__" else [*package, path.stem])
         module = importlib.import_module(dotted)
     except KeyboardInterrupt:
@@ -141,7 +139,7 @@ def import_module(name: str, source: str) -> ModuleType:
     ModelError : its code failed.
 
     """
-    sys.path.insert(0, str(places.START))
+    add_user_folders([places.START])
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
 from hookcli.models.model import Call, CallStack, Enter, Exit
 from hookcli.models.scripted import original_of, type_of
+from hookcli.models.torchscript.operators import NO_CALL, forget_replaced
 from hookcli.models.torchscript.sources import Lines
 from hookcli.models.torchscript.tapped import Tapped
 
 
+@dataclass(slots=True)
+class _Frame:
+    """A running call. `in_hooks` is True if the file's own hooks run around its forward."""
+
+    call: Call
+    outer: _Frame | None
+    base: tuple[Call, ...]  # the calls of Python modules around the scripted root
+    in_hooks: bool
+    inside: bool = False  # the forward runs
+    args: tuple[Any, ...] = ()
+
+    def chain(self) -> list[Call]:
+        """Return the calls that run, the innermost last."""
+        calls: list[Call] = []
+        frame: _Frame | None = self
+        while frame is not None:
+            calls.append(frame.call)
+            frame = frame.outer
+        return [*self.base, *reversed(calls)]
+
+
 class ScriptCalls:
-    """Number the calls, let hooks see and change their values, and report the result."""
+    """Number the calls, let hooks see and change their values, and report the result.
+
+    A call is known by its number, which the operators in the graphs pass on, and not by its thread:
+    a method may go on on another thread.
+    """
 
     def __init__(
         self, tapped: Tapped, names: dict[int, str], calls: CallStack, enter: Enter, leave: Exit
@@ -25,35 +53,82 @@ class ScriptCalls:
         self._enter, self._leave = enter, leave
         self._lines = Lines(tapped.root)
         self._weights = {id(p) for p in tapped.root.parameters()}
-        self._args: dict[int, tuple[Any, ...]] = {}  # by the order of the call, for hooks after it
+        self._frames: dict[int, _Frame] = {}  # by the order of the call
+        self._begun: list[int] = []  # calls of the root, which Python calls with the file's hooks
 
-    def open(self) -> None:
-        """Start to listen."""
+    def open(self, stack: ExitStack) -> None:
+        """Start to listen, until the stack is closed."""
         self._tapped.instrument()
         self._tapped.error = None
         self._tapped.listener = self
+        stack.callback(self._close)
+        root: nn.Module = self.root
+        if root._forward_hooks or root._forward_pre_hooks:  # Python runs those of the root
+            add_pre, add = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
+            stack.enter_context(add_pre(root, self._root_begins, prepend=True))
+            stack.enter_context(add_pre(root, self._root_enters))
+            stack.enter_context(add(root, self._root_ends))
 
-    def close(self) -> None:
-        """Stop listening."""
+    def _close(self) -> None:
         self._tapped.listener = None
-        self._args.clear()
+        self._frames.clear()
+        self._calls.leave_threads()
+        forget_replaced()
 
-    def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A forward begins: run its pre-hooks, then `enter`. Return replaced arguments, or None."""
+    def _root_begins(self, module: nn.Module, _args: tuple[Any, ...]) -> None:
+        self._begun.append(self.begun(module))
+
+    def _root_enters(self, module: nn.Module, args: tuple[Any, ...]) -> Any | None:
+        return self.entered_call(module, args)[1] if args else None
+
+    def _root_ends(self, module: nn.Module, _args: Any, output: Any) -> Any | None:
+        return self.ended(module, output, self._begun.pop())
+
+    def begun(self, module: nn.Module) -> int:
+        """A call begins, before the file's own hooks. Return its number."""
+        return self._begin(module, in_hooks=True)
+
+    def _begin(self, module: nn.Module, *, in_hooks: bool) -> int:
         parent = self._calls.running()
         call = self._calls.enter(module, self._names.get(id(module)))
         call.type = type_of(module)
         call.place = vars(module).get("place") or self._lines.place(parent, module)
+        outer = None if parent is None else self._frames.get(parent.order)
+        base = tuple(self._calls.here()[:-1]) if outer is None else outer.base
+        self._frames[call.order] = _Frame(call, outer, base, in_hooks)
+        return call.order
+
+    def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
+        """A forward begins: run its pre-hooks, then `enter`, unless `entered_call` has done that.
+
+        Returns the number of the call, and replaced arguments or None.
+        """
+        running = self._calls.running()
+        frame = None if running is None else self._frames.get(running.order)
+        if running is None or frame is None or running.key != id(module) or frame.inside:
+            number = self._begin(module, in_hooks=False)
+            self._frames[number].inside = True
+            return self.entered_call(module, args)
+        frame.inside = True
+        return (running.order, None) if running.entered else self.entered_call(module, args)
+
+    def entered_call(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
+        """Run the pre-hooks of the innermost call, then `enter`. Return as `entered`."""
+        frame = self._frames[self.running()]
+        call = frame.call
         call.entered = True
-        new = args
+        shown = self._without_weights(module, args)
+        new = shown
         for function in self._tapped.before(module):
             result = function(module, new)
             if result is not None:
                 new = result if isinstance(result, tuple) else (result,)
         if self._tapped.after(module):
-            self._args[call.order] = new
-        self._enter(call, (self._without_weights(module, new), {}))
-        return None if new is args else new
+            frame.args = new
+        self._enter(call, (new, {}))
+        if new is shown:
+            return call.order, None
+        return call.order, new if shown is args else _with_weights(args, shown, new)
 
     def _without_weights(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments without weights: a trace passes on those that modules share."""
@@ -62,25 +137,71 @@ class ScriptCalls:
         own = {id(p) for p in module.parameters()}
         return tuple(argument for argument in args if id(argument) not in own)
 
-    def left(self, module: nn.Module, output: Any) -> Any | None:
-        """A forward ends: run its hooks, then `leave`. Return a replaced output, or None."""
+    def left(self, module: nn.Module, output: Any, number: int) -> Any | None:
+        """A forward ends: run its hooks, then `leave`. Return a replaced output, or None.
+
+        If the file's own hooks follow, `ended` does that after them.
+        """
+        frame = self._frames.get(number)
+        return None if frame is None or frame.in_hooks else self.ended(module, output, number)
+
+    def ended(self, module: nn.Module, output: Any, number: int) -> Any | None:
+        """A call ends: run its hooks, then `leave`. Return a replaced output, or None."""
+        frame = self._frames.get(number)
+        if frame is None:
+            return None
+        call = frame.call
+        self._go_on(frame)
         new = output
-        call = self._calls.running()
-        args = () if call is None else self._args.pop(call.order, ())
         for function in self._tapped.after(module):
-            result = function(module, args, new)
+            result = function(module, frame.args, new)
             if result is not None:
                 new = result
-        call = self._calls.leave(id(module))
-        if call is not None:
-            self._leave(call, new, None)
+        self._calls.leave(call.key)
+        frame.args = ()
+        if module is self.root:
+            self._frames.clear()
+            self._calls.leave_threads()
+            self._calls.drop(call)
+        else:
+            del self._frames[number]
+        self._leave(call, new, None)
         return None if new is output else new
+
+    def running(self) -> int:
+        """Return the number of the innermost call on this thread."""
+        call = self._calls.running()
+        return NO_CALL if call is None or call.order not in self._frames else call.order
+
+    def resumed(self, number: int) -> None:
+        """What follows on this thread belongs to this call, which may be over if it forked."""
+        frame = self._frames.get(number)
+        if frame is not None:
+            self._go_on(frame)
+
+    def _go_on(self, frame: _Frame) -> None:
+        """Make a call the innermost one of this thread."""
+        here = self._calls.here()
+        if not here or here[-1] is not frame.call:
+            self._calls.adopt(frame.chain())
 
     def raised(self, error: BaseException) -> None:
         """The scripted module raised: end its running calls, the innermost first."""
-        while (call := self._calls.running()) is not None and self._has(call):
-            self._calls.leave(call.key)
-            self._leave(call, None, original_of(error, self._tapped))
+        original = original_of(error, self._tapped)
+        frames, self._frames = [*self._frames.values()], {}
+        self._begun.clear()
+        self._calls.leave_threads()
+        for frame in reversed(frames):
+            self._calls.leave(frame.call.key)
+            self._leave(frame.call, None, original)
 
-    def _has(self, call: Call) -> bool:
-        return self._tapped.has(call.module)
+
+def _with_weights(
+    args: tuple[Any, ...], shown: tuple[Any, ...], new: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Return new arguments with the weights that hooks did not see, in their places."""
+    if len(new) != len(shown):
+        return new
+    values = iter(new)
+    seen = {id(value) for value in shown}
+    return tuple(next(values) if id(value) in seen else value for value in args)

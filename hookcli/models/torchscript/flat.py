@@ -9,7 +9,7 @@ from torch import nn
 from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.graphs import nodes_of
 from hookcli.models.torchscript.sources import place_of
-from hookcli.torch_private import TupleType
+from hookcli.torch_private import IntType, TupleType
 
 _REPORTED = ("TensorType", "ListType", "TupleType")
 
@@ -51,7 +51,7 @@ def report_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
 
 
 def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None:
-
+    """Put an operator before and one after this one."""
     values = [value for value in node.inputs() if value.type().kind() in _REPORTED]
     packed = graph.create("prim::TupleConstruct", values, 1)
     packed.insertBefore(node)
@@ -61,6 +61,8 @@ def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None
         constant = graph.insertConstant(number)
         constant.node().moveBefore(node)
         constants.append(constant)
-    graph.create(f"{OURS}::enter", [packed.output(), owner, *constants], 0).insertBefore(node)
-    leave = graph.create(f"{OURS}::leave", [node.output(), owner, *constants], 0)
-    leave.insertAfter(node)
+    enter = graph.create(f"{OURS}::enter", [packed.output(), owner, *constants], 1)
+    enter.insertBefore(node)
+    enter.output().setType(IntType.get())
+    values = [node.output(), owner, *constants, enter.output()]
+    graph.create(f"{OURS}::leave", values, 0).insertAfter(node)

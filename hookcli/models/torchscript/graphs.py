@@ -8,7 +8,7 @@ from typing import Any
 
 from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.operators import SWAPS
-from hookcli.torch_private import TupleType, jit_pass_lint
+from hookcli.torch_private import IntType, TupleType
 
 Path = tuple[int, ...]
 """The position of a replaceable leaf in the values of a site: indices into nested tuples."""
@@ -22,33 +22,31 @@ class Leaves:
     outputs: tuple[Path, ...] = ()
 
 
-def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
+def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> tuple[Leaves, Any]:
     """Make a method report its start and end to the owner `number`; call it before the first run.
 
     With `swaps`, values can be replaced: tensors, optional tensors, lists and dictionaries of
     tensors, also in tuples. A list is then copied, so that code which appends to a list argument
-    appends to the copy.
+    appends to the copy. Returns the leaves, and the value that has the number of the call.
     """
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()
-    packed = _put(graph, "prim::TupleConstruct", values, first, 1)
-    packed.output().setType(TupleType([value.type() for value in values]))
-    _report(graph, "enter", packed.output(), owner, (number, site), first)
+    packed = pack(graph, values, first)
+    call = report_start(graph, "enter", packed, owner, (number, site), first)
     given: list[Path] = []
     for index, value in enumerate(values if swaps else ()):
-        new = _swapped(graph, value, (index,), given, first)
+        new = swapped(graph, value, (index,), given, first, call)
         if new is not value:
             value.replaceAllUsesAfterNodeWith(new.node(), new)
     end = graph.return_node()
     (value,) = end.inputs()
-    _report(graph, "leave", value, owner, (number, site), end)
+    report_end(graph, "leave", value, owner, (number, site), call, end)
     returned: list[Path] = []
     if swaps:
-        new = _swapped(graph, value, (), returned, end)
+        new = swapped(graph, value, (), returned, end, call)
         if new is not value:
             end.replaceInput(0, new)
-    jit_pass_lint(graph)
-    return Leaves(tuple(given), tuple(returned))
+    return Leaves(tuple(given), tuple(returned)), call
 
 
 def nodes_of(block: Any) -> Iterator[Any]:
@@ -65,20 +63,93 @@ def _put(graph: Any, kind: str, inputs: list[Any], before: Any, outputs: int) ->
     return node
 
 
-def _constant(graph: Any, value: int, before: Any) -> Any:
+def _constant(graph: Any, value: int | None, before: Any) -> Any:
     constant = graph.insertConstant(value)
     constant.node().moveBefore(before)
     return constant
 
 
-def _report(
-    graph: Any, name: str, value: Any, owner: Any, numbers: tuple[int, int], before: Any
-) -> None:
+def pack(graph: Any, values: list[Any], before: Any) -> Any:
+    """Return a tuple of these values."""
+    packed = _put(graph, "prim::TupleConstruct", values, before, 1)
+    packed.output().setType(TupleType([value.type() for value in values]))
+    return packed.output()
+
+
+def _shown(graph: Any, value: Any, before: Any) -> Any:
+    """Return a value as Python can get it: enums and objects of classes in the file become None.
+
+    Python knows their classes only where they were scripted.
+    """
+    kind = value.type()
+    if not _is_foreign(kind):
+        return value
+    if kind.kind() != "TupleType":
+        return _constant(graph, None, before)
+    unpacked = _put(graph, "prim::TupleUnpack", [value], before, len(kind.elements()))
+    parts = []
+    for part, inner in zip(unpacked.outputs(), kind.elements(), strict=True):
+        part.setType(inner)
+        parts.append(_shown(graph, part, before))
+    return pack(graph, parts, before)
+
+
+def _is_foreign(kind: Any) -> bool:
+    """Whether values of a type contain enums or objects of a class in the file."""
+    match kind.kind():
+        case "EnumType":
+            return True
+        case "ClassType":
+            return not str(kind.qualified_name()).startswith("__torch__.torch.classes.")
+        case "TupleType":
+            return any(map(_is_foreign, kind.elements()))
+        case "OptionalType" | "ListType" | "FutureType":
+            return _is_foreign(kind.getElementType())
+        case "DictType":
+            return _is_foreign(kind.getKeyType()) or _is_foreign(kind.getValueType())
+    return False
+
+
+def report_start(
+    graph: Any, name: str, values: Any, owner: Any, numbers: tuple[int, int], before: Any
+) -> Any:
+    """Report the start of a call; return the value that has its number."""
     constants = [_constant(graph, number, before) for number in numbers]
-    _put(graph, f"{OURS}::{name}", [value, owner, *constants], before, 0)
+    values = _shown(graph, values, before)
+    node = _put(graph, f"{OURS}::{name}", [values, owner, *constants], before, 1)
+    node.output().setType(IntType.get())
+    return node.output()
 
 
-def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any) -> Any:
+def report_end(
+    graph: Any,
+    name: str,
+    value: Any,
+    owner: Any,
+    numbers: tuple[int, int],
+    call: Any,
+    before: Any,
+) -> None:
+    """Report the end of a call."""
+    constants = [_constant(graph, number, before) for number in numbers]
+    value = _shown(graph, value, before)
+    _put(graph, f"{OURS}::{name}", [value, owner, *constants, call], before, 0)
+
+
+def call_here(graph: Any, number: int) -> Any:
+    """Return the value that has the number of the call in which a method runs."""
+    first = next(iter(graph.nodes()))
+    node = _put(graph, f"{OURS}::here", [_constant(graph, number, first)], first, 1)
+    node.output().setType(IntType.get())
+    return node.output()
+
+
+def resume(graph: Any, number: int, call: Any, before: Any) -> None:
+    """Report that what follows, maybe on another thread, belongs to this call."""
+    _put(graph, f"{OURS}::resume", [_constant(graph, number, before), call], before, 0)
+
+
+def swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any) -> Any:
     """Return the value to use instead: the same if none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):
@@ -87,7 +158,7 @@ def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any)
         new = []
         for index, (part, inner) in enumerate(zip(unpacked.outputs(), parts, strict=True)):
             part.setType(inner)
-            new.append(_swapped(graph, part, (*path, index), paths, before))
+            new.append(swapped(graph, part, (*path, index), paths, before, call))
         packed = _put(graph, "prim::TupleConstruct", new, before, 1)
         packed.output().setType(kind)
         return packed.output()
@@ -96,7 +167,7 @@ def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any)
         return value
     leaf = _constant(graph, len(paths), before)
     paths.append(path)
-    node = _put(graph, f"{OURS}::{name}", [value, leaf], before, 1)
+    node = _put(graph, f"{OURS}::{name}", [value, leaf, call], before, 1)
     node.output().setType(kind)
     return node.output()
 

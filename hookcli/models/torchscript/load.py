@@ -16,7 +16,7 @@ from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
-from hookcli.models.scripted import type_of
+from hookcli.models.scripted import check_callable
 from hookcli.models.sources.file_errors import (
     COMPLETE,
     damaged_file,
@@ -56,7 +56,7 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
             raise
         except Exception as error:  # noqa: BLE001  # no code has run: the file is damaged
             raise _refusal(error, spec.source) from None
-    _check_callable(root, spec.source)
+    check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")
 
 
@@ -85,16 +85,6 @@ def _check_storages(root: Any, data: bytes, source: str) -> None:
             f"but it contains {stored:,}",
             place=source,
             hint=COMPLETE,
-        )
-
-
-def _check_callable(root: Any, source: str) -> None:
-    if not root._c._has_method("forward"):
-        methods = ", ".join(root._c._method_names()) or "none"
-        raise ModelError(
-            f"{type_of(root)} has no method forward (its methods: {methods})",
-            place=source,
-            hint="script and save a module whose `forward` calls one of its methods",
         )
 
 

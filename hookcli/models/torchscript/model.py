@@ -69,6 +69,5 @@ class _ScriptedCallHooks(CallHooks):
     def open(self, stack: ExitStack) -> None:
         """Start the listeners, and attach the hook that must come before all others."""
         for script in self._scripts:
-            script.open()
-            stack.callback(script.close)
+            script.open(stack)
         super().open(stack)

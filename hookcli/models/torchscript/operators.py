@@ -6,7 +6,6 @@ implemented above autograd, which therefore knows nothing of them.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Protocol
 
 import torch
@@ -20,27 +19,52 @@ _KIND = "CompositeImplicitAutograd"
 class Owner(Protocol):
     """The owner of operators in graphs, which is called as they run. `owner` is the running module.
 
-    Both functions return the new values of the leaves that the site can replace, by their number.
+    A call has a number, which the operator at its start returns and those after it get: a call may
+    end on another thread than the one on which it began.
     """
 
-    def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> dict[int, Any] | None:
-        """A method begins, or an operator."""
+    def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
+        """A method begins, or an operator. Return the number of the call."""
         ...
 
-    def left(self, value: Any, owner: Any, site: int) -> dict[int, Any] | None:
+    def left(self, value: Any, owner: Any, site: int, call: int) -> None:
         """It ends."""
         ...
 
+    def begun(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
+        """A call begins with the file's own hooks before it. Return its number."""
+        ...
 
-class _Replaced(threading.local):
-    """The new values for the operators of one site that run next, on this thread."""
+    def entered_call(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
+        """The file's own hooks before it have run, and its forward follows."""
+        ...
 
-    def __init__(self) -> None:
-        self.leaves: dict[int, Any] = {}
+    def ended(self, value: Any, owner: Any, site: int, call: int) -> None:
+        """The file's own hooks after it have run."""
+        ...
+
+    def running(self) -> int:
+        """Return the number of the innermost call on this thread."""
+        ...
+
+    def resumed(self, call: int) -> None:
+        """The operators that follow on this thread belong to this call."""
+        ...
 
 
-_replaced = _Replaced()
+NO_CALL = -1  # nobody listens
+_replaced: dict[tuple[int, int], Any] = {}  # by the number of a call and of a leaf, until it runs
 _owners: dict[int, Owner] = {}
+
+
+def replace_leaf(call: int, leaf: int, value: Any) -> None:
+    """Let the next operator for this leaf in this call return another value."""
+    _replaced[call, leaf] = value
+
+
+def forget_replaced() -> None:
+    """Forget the values of calls that raised."""
+    _replaced.clear()
 
 
 def number_of(owner: Owner) -> int:
@@ -55,18 +79,46 @@ def forget(number: int) -> None:
     _owners.pop(number, None)
 
 
-def _enter(values: Any, owner: Any, number: int, site: int) -> None:
+def _enter(values: Any, owner: Any, number: int, site: int) -> int:
     listener = _owners.get(number)
-    _replaced.leaves = (listener and listener.entered(values, owner, site)) or {}
+    return NO_CALL if listener is None else listener.entered(values, owner, site)
 
 
-def _leave(value: Any, owner: Any, number: int, site: int) -> None:
+def _leave(value: Any, owner: Any, number: int, site: int, call: int) -> None:
     listener = _owners.get(number)
-    _replaced.leaves = (listener and listener.left(value, owner, site)) or {}
+    if listener is not None:
+        listener.left(value, owner, site, call)
 
 
-def _swap(value: Any, leaf: int) -> Any:
-    return _replaced.leaves.get(leaf, value)
+def _begin(values: Any, owner: Any, number: int, site: int) -> int:
+    listener = _owners.get(number)
+    return NO_CALL if listener is None else listener.begun(values, owner, site)
+
+
+def _enter_call(values: Any, owner: Any, number: int, site: int) -> int:
+    listener = _owners.get(number)
+    return NO_CALL if listener is None else listener.entered_call(values, owner, site)
+
+
+def _end(value: Any, owner: Any, number: int, site: int, call: int) -> None:
+    listener = _owners.get(number)
+    if listener is not None:
+        listener.ended(value, owner, site, call)
+
+
+def _here(number: int) -> int:
+    listener = _owners.get(number)
+    return NO_CALL if listener is None else listener.running()
+
+
+def _resume(number: int, call: int) -> None:
+    listener = _owners.get(number)
+    if listener is not None:
+        listener.resumed(call)
+
+
+def _swap(value: Any, leaf: int, call: int) -> Any:
+    return _replaced.pop((call, leaf), value) if _replaced else value
 
 
 SWAPS = {
@@ -83,7 +135,11 @@ def _define(name: str, signature: str, function: Any) -> None:
     _library.impl(name, function, _KIND)
 
 
-_define("enter", "(Any values, Any owner, int number, int site) -> ()", _enter)
-_define("leave", "(Any value, Any owner, int number, int site) -> ()", _leave)
+for _name, _function in (("enter", _enter), ("begin", _begin), ("enter_call", _enter_call)):
+    _define(_name, "(Any values, Any owner, int number, int site) -> int", _function)
+_define("leave", "(Any value, Any owner, int number, int site, int call) -> ()", _leave)
+_define("end", "(Any value, Any owner, int number, int site, int call) -> ()", _end)
+_define("here", "(int number) -> int", _here)
+_define("resume", "(int number, int call) -> ()", _resume)
 for _type, _name in SWAPS.items():
-    _define(_name, f"({_type} value, int leaf) -> {_type}", _swap)
+    _define(_name, f"({_type} value, int leaf, int call) -> {_type}", _swap)

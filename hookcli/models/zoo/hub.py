@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hookcli.errors import RequestError
+from hookcli.interpreters.start import python_command, run_python
 from hookcli.models.sources.config_folders import CONFIG, no_config
 from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo.choice import library
@@ -28,7 +29,7 @@ _LOCAL = "pass a local folder, or download it first: `hf download {name} config.
 
 # `model_info` first: unlike a download, it does not retry without a network, and lists the files.
 _FETCH = """
-import json, sys
+import json
 name, revision, *patterns = sys.argv[1:]
 try:
     from huggingface_hub import HfApi, snapshot_download
@@ -95,10 +96,14 @@ def _fetched(
     model: ZooModel, patterns: list[str], environment: dict[str, str], source: str
 ) -> dict[str, Any]:
     """Download the files in a process of its own, and return its answer."""
-    arguments = [sys.executable, "-c", _FETCH, model.name, model.revision or "", *patterns]
+    command = python_command(sys.executable, _FETCH, model.name, model.revision or "", *patterns)
     try:
-        done = subprocess.run(
-            arguments, env=environment, capture_output=True, timeout=_PATIENCE, check=False
+        done = run_python(
+            command,
+            timeout=_PATIENCE,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         answer = json.loads(done.stdout.splitlines()[-1])
     except subprocess.TimeoutExpired:

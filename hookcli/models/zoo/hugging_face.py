@@ -17,6 +17,7 @@ from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo.choice import ZooChoice, library
 from hookcli.models.zoo.config_values import check_keys, merged
 from hookcli.models.zoo.hub import hub_folder, work_offline
+from hookcli.models.zoo.trusted_keys import check_trusted, without_references
 from hookcli.spec.request import ModelSpec
 from hookcli.text import join_names, nearest, try_instead
 
@@ -56,6 +57,9 @@ def hugging_face_choice(model: ZooModel, spec: ModelSpec) -> ZooChoice:
         raise _unknown_type(transformers, data["model_type"], shown)
     config_class = transformers.CONFIG_MAPPING[data["model_type"]]
     values = merged(data, spec.args)
+    if not spec.trust:
+        check_trusted(values, spec.args, shown)
+        data, values = without_references(data), without_references(values)
     if spec.args:
         with _quiet(transformers):
             check_keys(_made(lambda: config_class.from_dict(data), shown), spec.args)

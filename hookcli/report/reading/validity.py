@@ -29,6 +29,10 @@ _EXPONENT = re.compile(rb"[:,\[\s]-?[0-9.]+[eE]\+?[0-9]{3}")
 _PIECE, _OVERLAP = 1 << 20, 128  # bytes that are searched at once, and those searched twice
 _MANY_DIGITS, _LARGE_EXPONENT = b"0" * 30, b"0e000"
 
+# TensorBoard's steps have 64 bits, and JavaScript's integers, which pages use, 53.
+_LARGEST_STEP = 2**53 - 1
+_LONG_STEP = re.compile(rb'"(?:step|total|every)"\s*:\s*\d{16}')
+
 _Checks = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
 
 
@@ -132,12 +136,16 @@ def _check_numbers(text: bytes) -> None:
 
     Only texts with many digits in a row or a large exponent are searched.
     """
-    if b"NaN" not in text and b"Infinity" not in text and not _has_large_numbers(text):
+    is_plain = b"NaN" not in text and b"Infinity" not in text and not _has_large_numbers(text)
+    if is_plain and _LONG_STEP.search(text) is None:
         return
     todo: list[tuple[str, Any]] = [("", from_json(text))]
     while todo:
         path, value = todo.pop()
         if isinstance(value, dict):
+            for key in ("step", "total", "every"):
+                if isinstance(value.get(key), int) and value[key] > _LARGEST_STEP:
+                    raise ValueError(f"{path}.{key}"[1:] + f": must be at most {_LARGEST_STEP}")
             todo += [(f"{path}.{key}", child) for key, child in value.items()]
         elif isinstance(value, list):
             todo += [(f"{path}.{i}", child) for i, child in enumerate(value)]

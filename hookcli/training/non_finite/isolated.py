@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hookcli.memory import available
-from hookcli.models.fake.fork import CAN_FORK, receive, send
+from hookcli.models.fake.fork import CAN_FORK, end, receive, send
+from hookcli.system.null_device import open_null
 
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
 
@@ -61,10 +62,7 @@ def run_isolated(work: Callable[[], bytes], *, patience: float) -> bytes | None:
         if write != -1:
             os.close(write)
         if pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):  # if SIGCHLD is ignored
-                os.waitpid(pid, 0)
+            end(pid)
 
 
 @contextlib.contextmanager
@@ -121,7 +119,7 @@ def _close_outside(write: int) -> None:
     """Replace the standard streams, and every descriptor that can be written to, by /dev/null."""
     import fcntl
 
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = open_null()
     folder = Path("/proc/self/fd")
     folder = folder if folder.is_dir() else Path("/dev/fd")
     for number in sorted({0, 1, 2, *(int(entry.name) for entry in folder.iterdir())}):

@@ -27,6 +27,7 @@ from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
 from hookcli.text import join_names
 from hookcli.worker.child import guard, overrides
+from hookcli.worker.child.lost_streams import forgive_lost_streams
 from hookcli.worker.child.process_state import ProcessState
 from hookcli.worker.child.torch_import import import_torch, placed
 from hookcli.worker.child.user_warnings import show_places_of_user
@@ -136,9 +137,11 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     job_fd, answer_fd, event_fd, dump_fd, alive_fd = map(
         guard.move_high, (job_fd, answer_fd, event_fd, dump_fd, alive_fd)
     )
+    forgive_lost_streams()
     guard.collect_garbage_rarely()
     faulthandler.enable(file=dump_fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})  # blocked by hookcli's caller
     answer_pipe = guard.AnswerPipe(answer_fd)
     import_error = _import_run()
     # Write no bytecode next to the user's files, in processes that the model starts either.

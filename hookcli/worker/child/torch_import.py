@@ -8,7 +8,7 @@ import traceback
 from types import ModuleType
 
 from hookcli.errors import HookcliError, ModelError, RequestError, is_own
-from hookcli.interpreters import install_command
+from hookcli.interpreters.names import install_command
 from hookcli.sentences import cannot_import, needs_torch
 from hookcli.spec.request import Interpreter
 from hookcli.text import first_line

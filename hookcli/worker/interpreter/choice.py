@@ -151,7 +151,7 @@ def _environments() -> list[tuple[str, str | None]]:
 
 
 def _search(environments: list[tuple[str, str | None]]) -> Interpreter:
-    from hookcli.interpreters import install_command
+    from hookcli.interpreters.names import install_command
     from hookcli.spec.request import Interpreter
 
     looked = [f"hookcli's own {sys.executable}"]

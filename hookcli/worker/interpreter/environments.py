@@ -9,18 +9,20 @@ import os
 import subprocess
 import sys
 
-from hookcli.interpreters import has_package
+from hookcli.interpreters.names import has_package
+from hookcli.interpreters.start import python_command, run_python
 
 OLDEST_PYTHON = "3.10"  # pyproject.toml has it too
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_FOUND = 17  # an exit status that programs other than Python do not return by chance
-# A shell runs the first line, which ends it. Python ignores a string.
-SHELL_GUARD = '"exit"\n'
-_HAS_TORCH = f"""{SHELL_GUARD}
-import importlib.util, sys
-sys.exit({_FOUND} if importlib.util.find_spec("torch") else 0)
+# What Python prints for "yes". It is not a part of the code, which `echo` would print, and not an
+# exit status, which is lost if this process ignores SIGCHLD.
+_SAYS_YES = "sys.stdout.write('hookcli: %d' % (7 * 1000003))"
+_YES = b"hookcli: 7000021"
+_HAS_TORCH = f"""
+import importlib.util
+if importlib.util.find_spec("torch"): {_SAYS_YES}
 """
-_IS_PYTHON = f"{SHELL_GUARD}import sys; sys.exit({_FOUND})"
+_IS_PYTHON = _SAYS_YES
 _WAIT = 20.0  # seconds for an interpreter to start
 
 
@@ -54,24 +56,22 @@ def has_torch(folder: str, python: str) -> bool:
     """
     if has_package(folder, "torch"):
         return True
-    return _run(python, "-c", _HAS_TORCH)
+    return _run(python_command(python, _HAS_TORCH))
 
 
 def is_python(path: str) -> bool:
     """Return whether a program is a Python interpreter, even if its environment is broken."""
-    return _run(path, "-E", "-S", "-c", _IS_PYTHON)
+    return _run(python_command(path, _IS_PYTHON, flags=("-E", "-S")))
 
 
-def _run(python: str, *arguments: str) -> bool:
+def _run(command: list[str]) -> bool:
     try:
-        done = subprocess.run(
-            [python, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+        done = run_python(
+            command,
+            input=b"",  # pipes, as a system may lack /dev/null
+            capture_output=True,
             timeout=_WAIT,
-            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == _FOUND
+    return done.stdout.endswith(_YES)

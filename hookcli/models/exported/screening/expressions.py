@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import re
 
 _LONGEST = 100_000  # characters
@@ -50,7 +51,10 @@ def is_expression(text: str) -> bool:
             quoted |= _quoted(node)
         if not _is_arithmetic(node, quoted):
             return False
-        power *= _exponent(node)
+        try:
+            power *= _exponent(node)
+        except RecursionError:
+            return False
         if power > _LARGEST_POWER:
             return False
     return True
@@ -105,7 +109,36 @@ def _exponent(node: ast.AST) -> int:
 
 
 def _literal(node: ast.AST) -> int:
-    """Return the largest number below a node: at least 1, at most just above the limit."""
-    values = [child.value for child in ast.walk(node) if isinstance(child, ast.Constant)]
-    sizes = [abs(value) for value in values if isinstance(value, int | float)]
-    return int(min(max([1, *sizes]), _LARGEST_POWER + 1))
+    """Return a bound of the literal part of an exponent: 1 to just above the limit."""
+    return int(max(1, _size(node)))
+
+
+def _size(node: ast.AST) -> float:
+    """Return a bound of the numbers below a node without computing a power; a symbol counts 0."""
+    if isinstance(node, ast.Constant):
+        return _number(node.value)
+    sizes = [_size(child) for child in ast.iter_child_nodes(node)]
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    operator = node.op if isinstance(node, ast.BinOp) else None
+    if isinstance(operator, ast.Pow | ast.LShift) or name in {*_POWERS, "LShift"}:
+        # A base of 1 or a symbol to a power is small; 13 doublings are above the limit.
+        exponent = min(sizes[-1], _LARGEST_POWER.bit_length())
+        base = max(sizes[:-1], default=0)
+        is_shift = isinstance(operator, ast.LShift) or name == "LShift"
+        return _capped(max(2.0, base) ** exponent if base > 1 or is_shift else exponent)
+    if isinstance(operator, ast.Mult) or name == "Mul":
+        return _capped(math.prod(max(1.0, size) for size in sizes))
+    if isinstance(operator, ast.Add | ast.Sub) or name == "Add":
+        return _capped(sum(sizes))
+    return max(sizes, default=0)
+
+
+def _number(value: object) -> float:
+    """Return the size of a number, or of one that a string spells; 0 for a symbol's name."""
+    if isinstance(value, str):
+        return _capped(abs(float(value))) if _NUMBER.fullmatch(value) else 0
+    return _capped(abs(value)) if isinstance(value, int | float) else 0
+
+
+def _capped(size: float) -> float:
+    return min(size, _LARGEST_POWER + 1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from hookcli.hooks.attach.graph import saved_tensor
+from hookcli.models.batch import forward_signature
 from hookcli.run.probes.activations.samples import distinct, thin
 from hookcli.run.statistics.readable import readable
 
@@ -27,18 +26,16 @@ _STEPS = 6
 _FEW = 64
 
 
-@cache
-def _signature(forward: Any) -> inspect.Signature:
-    return inspect.signature(forward)
-
-
 def of_arguments(
     module: Any, batch: tuple[tuple[Any, ...], dict[str, Any]]
 ) -> dict[str, Any] | None:
     """Return facts about the first mask among the arguments of an attention layer that is empty."""
     args, kwargs = batch
+    signature = forward_signature(module)
+    if signature is None:
+        return None
     try:
-        given = _signature(type(module).forward).bind_partial(module, *args, **kwargs).arguments
+        given = signature.bind_partial(*args, **kwargs).arguments
     except TypeError:
         return None
     for name, mask in given.items():

@@ -1,0 +1,1 @@
+"""Interpreters of Python: starts them, and names them in messages and reports."""

@@ -1,0 +1,1 @@
+"""What all outputs share: how paths are opened, and what each kind of output escapes."""

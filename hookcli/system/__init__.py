@@ -1,0 +1,1 @@
+"""What hookcli needs of the operating system: signals, the null device, how a process ends."""

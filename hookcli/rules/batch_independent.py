@@ -91,7 +91,7 @@ def _differ(inputs: Inputs | None) -> bool:
     if inputs is None:
         return False
     values = (*inputs.args, *inputs.kwargs.values())
-    return len({value["shape"][0] for value in values if "shape" in value and value["shape"]}) > 1
+    return len({value["shape"][0] for value in values if value.get("shape")}) > 1
 
 
 RULE = Rule(

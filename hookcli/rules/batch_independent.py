@@ -91,7 +91,8 @@ def _differ(inputs: Inputs | None) -> bool:
     if inputs is None:
         return False
     values = (*inputs.args, *inputs.kwargs.values())
-    return len({value["shape"][0] for value in values if value.get("shape")}) > 1
+    shapes = [value["shape"] for value in values if "shape" in value]
+    return len({shape[0] for shape in shapes if shape}) > 1
 
 
 RULE = Rule(

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import LayerRow, Report, UncalledRow
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
-from hookcli.text import counted
+from hookcli.text import counted, pluralize
 
 # With a gradient, the parameters of a module were used although it was not called.
 _USED = {"ok", "zero", "non_finite"}
@@ -114,13 +114,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again
-    if healthy and not again:
-        details = []
-        if aside:
-            details.append(f"{counted(aside, 'module')} without parameters did not")
-        if unknown:
-            details.append(f"{counted(unknown, 'module')} without gradients may be used uncalled")
-        text = f" ({'; '.join(details)})" if details else ""
+    if unknown and healthy and not again:
+        verb = pluralize(unknown, "was", "were")
+        yield skipped(
+            f"{counted(unknown, 'module')} {verb} not called, but without gradients the use of "
+            "weights is not known"
+        )
+    elif healthy and not again:
+        text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 
 

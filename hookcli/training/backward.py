@@ -27,10 +27,10 @@ class BackwardPass:
     """One backward pass of the script.
 
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
-    `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
-    the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached; `held` are those of them whose parameters had gradients before. `graph` is
-    that of a loss that is not finite.
+    `loss` is its value if it has one real element: a tensor, except on the CPU. `scale` is the
+    factor of a GradScaler in it. `place` is the line of the script that called backward. `roots`
+    are the ids of the roots that the pass reached; `held` are those of them whose parameters had
+    gradients before. `graph` is that of a loss that is not finite.
 
     `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
     ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
@@ -39,7 +39,7 @@ class BackwardPass:
 
     task: int
     start: torch.Tensor | None
-    loss: torch.Tensor | None
+    loss: torch.Tensor | float | None
     place: str | None
     scale: float | None = None
     roots: set[int] = field(default_factory=set)
@@ -57,8 +57,7 @@ class BackwardPass:
 
     def is_bad(self) -> bool:
         """Whether the loss is known to be not finite; one on a GPU is not read."""
-        loss = self.loss
-        return loss is not None and loss.device.type == "cpu" and not math.isfinite(float(loss))
+        return isinstance(self.loss, float) and not math.isfinite(self.loss)
 
 
 def running_backward(task: int) -> BackwardPass:
@@ -71,19 +70,21 @@ def running_backward(task: int) -> BackwardPass:
     if found is None:
         return BackwardPass(task, None, None, None)
     frame, name = found
-    start = _only(frame.f_locals.get(name))
+    values = frame.f_locals  # a new dictionary each time
+    start = _only(values.get(name))
     loss = None
-    if start is not None and start.numel() == 1 and not start.is_meta:
-        with torch.no_grad(), outside_modes():
-            loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
+    if start is not None and start.numel() == 1 and not (start.is_meta or start.is_complex()):
+        with outside_modes():
+            value = start.detach()
+            loss = float(value) if value.device.type == "cpu" else value
     return BackwardPass(
         task,
         start,
         loss,
         places.of_frame(frame.f_back),
         fills=name == "tensors",
-        inputs=_ids(frame.f_locals.get("inputs")),
-        is_inner=name == "outputs" and bool(frame.f_locals.get("create_graph")),
+        inputs=_ids(values.get("inputs")),
+        is_inner=name == "outputs" and bool(values.get("create_graph")),
     )
 
 

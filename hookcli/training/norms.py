@@ -20,6 +20,7 @@ from hookcli.torch_private import (
 _PLAIN = (torch.float32, torch.float64)
 _TYPES = {torch.Tensor, torch.nn.Parameter}
 _LEAST = 1e-15  # below it, squares of single precision are too small
+_FEW = 16  # tensors
 _no_modes = nullcontext()
 
 
@@ -56,13 +57,19 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     if not tensors:
         return 0.0
     first = tensors[0]
-    with torch.no_grad(), outside_modes():
+    without_graph = torch.no_grad() if any(t.requires_grad for t in tensors) else _no_modes
+    with without_graph, outside_modes():
         if _are_plain(tensors):
-            norms = torch.stack(foreach_norm(tensors, 2)).double()
-            total: torch.Tensor = torch.linalg.vector_norm(norms)
+            norms = foreach_norm(tensors, 2)
             if first.device.type != "cpu":
+                total: torch.Tensor = torch.linalg.vector_norm(torch.stack(norms).double())
                 return total
-            value = float(total)
+            values = (
+                [norm.item() for norm in norms]  # cheaper than to stack a few
+                if len(norms) <= _FEW
+                else torch.stack(norms).tolist()
+            )
+            value = math.hypot(*values)
             if value and math.isfinite(value):
                 return value
     return careful_norm(tensors)

@@ -57,10 +57,10 @@ class TrainingStep:
 
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""
-        return all(
-            value is None or isinstance(value, torch.Tensor) or math.isfinite(value)
-            for value in (self.loss, self.grad_norm)
-        )
+        for value in (self.loss, self.grad_norm):
+            if isinstance(value, float) and not math.isfinite(value):
+                return False
+        return True
 
     def row(self) -> StepRow:
         """Return the step as a row of the report."""
@@ -93,8 +93,9 @@ def sum_of(passes: Sequence[BackwardPass]) -> Any:
     for one in passes:
         if one.loss is None:
             continue
-        value: Any = one.loss.reshape(())
-        value = float(value) if value.device.type == "cpu" else value.double()
+        value: Any = one.loss
+        if isinstance(value, torch.Tensor):
+            value = value.reshape(()).double()
         value = value if one.scale is None else value / one.scale
         total = value if total is None else total + value
     return total

@@ -55,6 +55,7 @@ from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.sampling import Sampling, is_limited, is_selected
 from hookcli.training.steps import TrainingStep
+from hookcli.training.switched_hooks import SwitchedHooks
 
 _COMPILING = ("torch.compile", "torch._dynamo.optimize")
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
@@ -86,11 +87,12 @@ class Watch:
         self._guard = Guard(self._failed)
         self._depth = _Depth()
         self._handles: list[Any] = []
-        self._call_hooks: list[Any] = []  # handles of the hooks on all modules
+        self._call_hooks: SwitchedHooks | None = None  # on all modules
         self._guarded_begin = self._guard(self._call_begins)
         self._guarded_end = self._guard(self._call_ends)
         self._root_ends = _RootEnds(self)
-        self._inside: tuple[RootWatch, Any] | None = None  # a root with the handle of its end
+        self._inside: RootWatch | None = None  # a root whose end is hooked
+        self._end_hook: SwitchedHooks | None = None  # of the root that was hooked last
         self._api_usage: Any = None  # PyTorch's function
         self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
         self._of: dict[int, list[Record]] = {}  # by the id of the optimizer
@@ -163,16 +165,21 @@ class Watch:
             watch.watch_parameters()
 
     def _hook_calls(self) -> None:
-        if not self._seen.compiles and not self._call_hooks:
-            self._call_hooks = [
-                register_module_forward_pre_hook(self._guarded_begin),
-                register_module_forward_hook(self._guarded_end, always_call=True),
-            ]
+        if self._seen.compiles:
+            return
+        if self._call_hooks is None:
+            self._call_hooks = SwitchedHooks(
+                (
+                    register_module_forward_pre_hook(self._guarded_begin),
+                    register_module_forward_hook(self._guarded_end, always_call=True),
+                )
+            )
+        elif not self._call_hooks.is_on:
+            self._call_hooks.on()
 
     def _unhook_calls(self) -> None:
-        for handle in self._call_hooks:
-            handle.remove()
-        self._call_hooks.clear()
+        if self._call_hooks is not None:
+            self._call_hooks.off()
 
     def _hook_only_end(self, root: RootWatch) -> None:
         """Remove the hooks on all modules during a call of the only root, which is not sampled.
@@ -181,18 +188,24 @@ class Watch:
         """
         if (
             self._inside is None
-            and self._call_hooks
+            and self._call_hooks is not None
+            and self._call_hooks.is_on
             and len(self._seen.roots) == 1
             and root.is_plain
         ):
-            register: Any = nn.Module.register_forward_hook
-            handle = register(root.root, self._root_ends, always_call=True)
-            self._inside = root, handle
+            self._inside = root
+            hook = self._end_hook
+            if hook is not None and hook.are_in(root.root._forward_hooks):
+                hook.on()
+            else:
+                register: Any = nn.Module.register_forward_hook
+                handle = register(root.root, self._root_ends, always_call=True)
+                self._end_hook = SwitchedHooks((handle,))
             self._unhook_calls()
 
     def root_ended(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """Attach the hooks on all modules again, when the call of the only root ends."""
-        if self._inside is None or module is not self._inside[0].root:
+        if self._inside is None or module is not self._inside.root:
             return
         self._hook_calls()
         if sys.exc_info()[1] is None:  # else PyTorch may iterate over the hooks of the root
@@ -200,8 +213,8 @@ class Watch:
         self._call_ends(module, args, output)
 
     def _forget_end(self) -> None:
-        if self._inside is not None:
-            self._inside[1].remove()
+        if self._inside is not None and self._end_hook is not None:
+            self._end_hook.off()
             self._inside = None
 
     def _failed(self, reason: str, details: str) -> None:

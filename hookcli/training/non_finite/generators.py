@@ -61,9 +61,12 @@ class GeneratorKeeper:
         self._numpy = numpy is not None and any(_uses(name, numpy) for name in sources)
         devices = {tensor.device for tensor in (*root.parameters(), *root.buffers())}
         self._cuda = sorted(device.index or 0 for device in devices if device.type == "cuda")
+        self._is_simple = not (self._cuda or self._own or self._python or self._numpy)
 
     def keep(self) -> Generators:
         """Return the states as they are now."""
+        if self._is_simple:
+            return Generators(torch.default_generator.get_state())
         devices = [torch.cuda.default_generators[i] for i in self._cuda]
         if devices and torch.cuda.is_current_stream_capturing():
             devices = []  # their states cannot be read

@@ -29,6 +29,8 @@ from hookcli.comparison.walk import Exact, Walk, moments, ref
 from hookcli.report.report import LayerRow, Report
 from hookcli.text import counted
 
+_GRAPHS = {"torchscript", "exported"}  # formats that drop what no operator reads
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -47,7 +49,7 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     names, values = alignment(a, b), (sketched(a), sketched(b))
     pairs = paired_calls(a, b, names)
     cast = casts_of(a, b, names)
-    traced = "torchscript" in {a.model.format, b.model.format}
+    traced = not _GRAPHS.isdisjoint({a.model.format, b.model.format})
     walk = Walk(pairs, values, settings.tolerances, settings.exact, cast=bool(cast), traced=traced)
     order = moments(a.layers)
     walk.go(order, {row.parent for row in a.layers if row.parent is not None})

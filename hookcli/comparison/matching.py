@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hookcli.comparison.align import Alignment, align
-from hookcli.comparison.tolerance import TensorSummary
+from hookcli.comparison.tolerance import TensorSummary, distance
 from hookcli.report.report import BufferRow, LayerRow, ParameterRow, Report
 from hookcli.report.values import Leaf
 
@@ -167,15 +167,37 @@ def gradient(row: ParameterRow, values: Sketched) -> TensorSummary | None:
 def traced_tensors(
     ours: list[TensorSummary], theirs: list[TensorSummary]
 ) -> tuple[list[TensorSummary], list[TensorSummary]]:
-    """Return inputs or outputs of a call, one side of which may be a trace, that both sides have.
+    """Return inputs or outputs of a call, one side of which may be a graph, that both sides have.
 
-    Tracing passes a module what its code takes from elsewhere, such as weights of a shared module,
-    or omits what nobody uses. If each side has a tensor that the other lacks, all are compared.
+    Tracing passes a module what its code takes from elsewhere, such as weights of a shared module.
+    Tracing and exporting omit what nobody uses: a result that is used differs later, where it is
+    used. If each side has a tensor that the other lacks, all are compared.
     """
     same = _same_content(ours, theirs)
-    if not same or len(same) < min(len(ours), len(theirs)):
+    if len(same) == min(len(ours), len(theirs)):
+        return [summary for summary, _ in same], [other for _, other in same]
+    if len(ours) == len(theirs):
         return ours, theirs
-    return [summary for summary, _ in same], [other for _, other in same]
+    if len(ours) < len(theirs):
+        partners = _nearest(ours, theirs)
+        return (ours, theirs) if partners is None else (ours, partners)
+    partners = _nearest(theirs, ours)
+    return (ours, theirs) if partners is None else (partners, theirs)
+
+
+def _nearest(few: list[TensorSummary], many: list[TensorSummary]) -> list[TensorSummary] | None:
+    """Return the tensor of the same shape and the nearest values for each of the few.
+
+    None if one has no such tensor left.
+    """
+    left, partners = list(many), []
+    for summary in few:
+        alike = [other for other in left if other.shape == summary.shape]
+        if not alike:
+            return None
+        partners.append(min(alike, key=lambda other: distance(summary, other)))
+        left.remove(partners[-1])
+    return partners
 
 
 def _same_content(

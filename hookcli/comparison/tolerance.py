@@ -180,6 +180,17 @@ def _by_norm(
     return _relative(abs(a - b), max(a, least), limit, "norm")
 
 
+def distance(summary: TensorSummary, other: TensorSummary) -> float:
+    """Estimate the norm of the difference of two tensors; infinite if it is not known."""
+    a, b = summary.values, other.values
+    if a is None or b is None or not _are_comparable(a, b):
+        return math.inf
+    if a["digest"] == b["digest"]:
+        return 0.0
+    estimate = _distance(a, b)
+    return math.inf if math.isnan(estimate) else estimate
+
+
 def _are_comparable(a: dict[str, Any], b: dict[str, Any]) -> bool:
     """Return whether two sketches have the same number of vectors."""
     return len(a["projections"]) == len(b["projections"]) > 0

@@ -56,7 +56,7 @@ class Walk:
     inexact : the number of calls without inner calls that are not bitwise equal, so far.
     coarsest : the dtype that rounds most, so far.
 
-    With `traced`, one side is TorchScript, which may have been made by tracing.
+    With `traced`, one side is a graph: TorchScript, which may be a trace, or an exported program.
     """
 
     def __init__(

@@ -23,6 +23,10 @@ _ROOT_EPS = {
 """The square root of the epsilon: with other samples, kernels may round in another order."""
 _INFERRED = "the batch was inferred, and its dimension 0 may not count samples: pass `--input`"
 
+_DIFFER = (
+    "dimension 0 of the inputs differs, and may not count samples: set dim to the batch dimension"
+)
+
 
 def limit_of(dtype: str) -> float:
     """Return how much rounding may change an output, relative to its largest value."""
@@ -51,6 +55,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if options["dim"] is None and _may_count_others(report.inputs):
             yield skipped(_INFERRED)
             return
+        if options["dim"] is None and _differ(report.inputs):
+            yield skipped(_DIFFER)
+            return
         message = (
             f"output{value['output']} of sample {value['sample']} changes by {relative:.3g} of its "
             f"largest value if the other samples are replaced (batch dimension {value['dim']})"
@@ -77,6 +84,15 @@ def _may_count_others(inputs: Inputs | None) -> bool:
     values = (*inputs.args, *inputs.kwargs.values())
     single = values[0] if len(values) == 1 else None
     return single is None or "shape" not in single or len(single["shape"]) < 2
+
+
+def _differ(inputs: Inputs | None) -> bool:
+    """Return whether dimension 0 of the inputs differs, as of nodes and edges of a graph."""
+    if inputs is None:
+        return False
+    values = (*inputs.args, *inputs.kwargs.values())
+    shapes = [value["shape"] for value in values if "shape" in value]
+    return len({shape[0] for shape in shapes if shape}) > 1
 
 
 RULE = Rule(

@@ -1,16 +1,19 @@
-"""`uncalled_modules`: modules that never ran, and BatchNorms that ran more than once."""
+"""`uncalled_modules`: modules that never ran, and BatchNorms that stages share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from hookcli.report.report import Report, UncalledRow
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed
+from hookcli.report.report import LayerRow, Report, UncalledRow
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
-from hookcli.text import counted
+from hookcli.text import counted, pluralize
 
 # With a gradient, the parameters of a module were used although it was not called.
 _USED = {"ok", "zero", "non_finite"}
+# A module whose parameters can have no gradient may be used without a call, by its weights.
+_UNKNOWN = {"frozen", None}
 
 
 def _own(report: Report) -> dict[str, set[str | None]]:
@@ -36,22 +39,52 @@ def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
 
 
 def _again(report: Report) -> Iterator[RuleFinding]:
-    """Yield a finding for each BatchNorm in train mode that one forward ran several times."""
-    last: dict[str, int] = {}
-    place: dict[str, str | None] = {}
+    """Yield a finding for each BatchNorm in train mode that several stages of a forward share.
+
+    A siamese network runs its BatchNorm as often as the layers around it, which is no fault.
+    """
+    norms = [
+        row
+        for row in report.layers
+        if "BatchNorm" in row.type and row.training and not row.recomputed and row.name
+    ]
+    last = {row.name: row for row in norms}
+    if len(last) == len(norms):
+        return
+    inside = _inside(report)
+    for name in _shared_by_stages(norms, inside):
+        row = last[name]
+        message = (
+            f"ran {row.call + 1} times in one forward, each time updating its running statistics"
+        )
+        yield RuleFinding(
+            "fail", name, "batch norm again", message, row.call + 1, 1, row.place,
+            advice="if the calls see different kinds of data, give each a BatchNorm of its own",
+        )  # fmt: skip
+
+
+def _inside(report: Report) -> dict[int | None, list[str]]:
+    """Return the names of the layers with parameters that each call runs directly, in order."""
+    inside: dict[int | None, list[str]] = {}
     for row in report.layers:
-        if "BatchNorm" in row.type and row.training and not row.recomputed and row.name:
-            last[row.name] = row.call
-            place[row.name] = row.place
-    for name, call in last.items():
-        if call:
-            message = (
-                f"ran {call + 1} times in one forward, each time updating its running statistics"
-            )
-            yield RuleFinding(
-                "fail", name, "batch norm again", message, call + 1, 1, place[name],
-                advice="give each branch a BatchNorm of its own",
-            )  # fmt: skip
+        if row.name and row.parameters != 0 and not row.recomputed:
+            inside.setdefault(row.parent, []).append(row.name)
+    return inside
+
+
+def _shared_by_stages(norms: list[LayerRow], inside: dict[int | None, list[str]]) -> Iterator[str]:
+    """Yield the BatchNorms that one call repeats without the layer before or after."""
+    times = Counter((row.name, row.parent) for row in norms)
+    found: dict[str, None] = {}
+    for (name, parent), count in times.items():
+        if name is None or count == 1:
+            continue
+        names = ["", *inside.get(parent, []), ""]
+        at = [i for i, other in enumerate(names) if other == name]
+        around = ({names[i - 1] for i in at}, {names[i + 1] for i in at})
+        if not any(len(beside) == 1 and beside - {"", name} for beside in around):
+            found[name] = None
+    yield from found
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -59,7 +92,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.error is not None:
         return
     states = _own(report) if report.uncalled else {}
-    aside, healthy = 0, True
+    aside, unknown, healthy = 0, 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
             continue
@@ -71,6 +104,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if report.training is not None and statuses == {"frozen"}:
             continue  # such as an EMA copy, which the script writes and does not train
+        if statuses is not None and statuses <= _UNKNOWN and not options["all"]:
+            unknown += 1
+            continue
         healthy = False
         text = never_ran(row.type)
         if statuses is not None:
@@ -78,7 +114,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again
-    if healthy and not again:
+    if unknown and healthy and not again:
+        verb = pluralize(unknown, "was", "were")
+        yield skipped(
+            f"{counted(unknown, 'module')} {verb} not called, but without gradients the use of "
+            "weights is not known"
+        )
+    elif healthy and not again:
         text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 
@@ -90,20 +132,26 @@ RULE = Rule(
     diagnoses=True,
     looks_at="modules",
     of_training=True,
-    says="every module with parameters runs, and each BatchNorm at most once",
+    says="every module with parameters runs, and no stages of a forward share a BatchNorm",
     computes="Compares the registered modules with those that were called. A module whose "
-    "parameters got a gradient without a call counts as called. Modules without parameters are "
-    "checked only with `all`. A BatchNorm that runs twice in one forward, in train mode, updates "
-    "its running statistics twice.",
-    formula="calls(module) >= 1; calls(BatchNorm in training) <= 1",
+    "parameters got a gradient without a call counts as called. Only with `all` are modules "
+    "checked that have no parameters, or none that can get a gradient. A BatchNorm in train mode "
+    "updates its running statistics in each call. It is reported if one call of a module runs it "
+    "repeatedly, unless the layer before or after it repeats too, as in a siamese network.",
+    formula="calls(module) >= 1; calls(BatchNorm in training) <= calls of the layer beside it",
     source="torch-audit TA500 and TA501",
-    fails="self.dropout2 is constructed but forward calls self.dropout1 twice; two branches "
-    "share a BatchNorm",
-    mend="call it, or remove it from the constructor; give each branch its own BatchNorm",
+    fails="self.dropout2 is constructed but forward calls self.dropout1 twice; self.norm "
+    "after self.conv1 and after self.conv2",
+    mend="call it, or remove it from the constructor",
     example='{rule: uncalled_modules, at: "encoder.*", all: true}',
     options=(
         RuleOption("at", "glob", "glob of module names", "*"),
-        RuleOption("all", "flag", "check modules without parameters too", False),
+        RuleOption(
+            "all",
+            "flag",
+            "check modules without trainable parameters too",
+            False,
+        ),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

@@ -303,3 +303,17 @@ class EmptyTail(Base):
     def forward(self, x):
         h = super().forward(x)
         return {"out": h, "penalty": h.square().mean()}
+
+
+class Siamese(Base):
+    """A tower that runs once for each image, with its BatchNorm."""
+
+    def __init__(self):
+        super().__init__()
+        self.tower = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))
+        self.before, self.norm = nn.Linear(8, 8), nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        first, other = self.tower(x), self.tower(x * 2)
+        first, other = self.norm(self.before(first)), self.norm(self.before(other))
+        return self.b(self.a(first * other))

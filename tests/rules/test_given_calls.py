@@ -148,7 +148,8 @@ def test_a_batch_norm_that_ran_again_is_a_whole_finding():
     calls = [call("bn", (1,), (1,), type="BatchNorm2d", call=number) for number in range(3)]
     message = "ran 3 times in one forward, each time updating its running statistics"
     expected = RuleFinding("fail", "bn", "batch norm again", message, 3, 1, "train.py:13",
-                           advice="give each branch a BatchNorm of its own")  # fmt: skip
+                           advice="if the calls see different kinds of data, give each a "
+                                  "BatchNorm of its own")  # fmt: skip
     assert found("uncalled_modules", report(*calls)) == [expected]
     for more in ({"training": False}, {"recomputed": True}, {"type": "LayerNorm"}):
         others = [{**one, **more} for one in calls[1:]]

@@ -16,8 +16,9 @@ class StepRow:
     micro-steps of gradient accumulation. A root that is never called, because its `forward` is
     called directly, has no forwards, and in its first step no backwards. `loss` is the sum of the
     values that these backwards started from, without the factor of a GradScaler, which is `scale`.
-    `grad_norm` is the 2-norm of all gradients of the optimizer when it steps. `lr` is the learning
-    rate of its first group. A step that GradScaler `skipped` did not run the optimizer.
+    `grad_norm` is the 2-norm of all gradients of the optimizer when it steps; if it trains several
+    roots, of those of this root. `lr` is the learning rate of its first group, and `largest_lr` the
+    largest of several groups. A step that GradScaler `skipped` did not run the optimizer.
 
     Only `sampled` steps, which are observed in detail, have the other figures. `weight_norm` is the
     2-norm of all parameters before the step, `update_norm` that of their change in the step, and
@@ -34,6 +35,7 @@ class StepRow:
     sampled: bool = False
     skipped: bool | None = absent()  # it is a field()
     scale: Number | None = absent()  # noqa: RUF009  # it is a field()
+    largest_lr: Number | None = absent()  # noqa: RUF009  # it is a field()
     weight_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
     update_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
     update_ratio: Number | None = absent()  # noqa: RUF009  # it is a field()
@@ -98,6 +100,11 @@ class TrainingInfo:
 
     `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
     all ranks, by step and then by rank; None for a rank that did not reach the step.
+
+    `partly` has the sampled steps with so many calls that only their first forwards were observed
+    in detail, each with the number of those; the figures of parameters are those of the whole step.
+    `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
+    because the earlier ones took too much time.
     """
 
     record: str
@@ -124,3 +131,5 @@ class TrainingInfo:
     eval_steps: tuple[int, ...] = ()
     together: tuple[str, ...] | None = absent()  # it is a field()
     rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
+    partly: dict[int, int] | None = absent()  # noqa: RUF009  # it is a field()
+    omitted: int | None = absent()  # it is a field()

@@ -69,6 +69,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if statuses is not None and statuses & _USED:
             continue
+        if report.training is not None and statuses == {"frozen"}:
+            continue  # such as an EMA copy, which the script writes and does not train
         healthy = False
         text = never_ran(row.type)
         if statuses is not None:

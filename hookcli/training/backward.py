@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -29,8 +29,12 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
     the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached; `held` are those of them whose parameters had gradients before. `graph` is that of a
-    loss that is not finite.
+    reached; `held` are those of them whose parameters had gradients before. `graph` is
+    that of a loss that is not finite.
+
+    `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
+    ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
+    has a graph, so that it is a part of another loss.
     """
 
     task: int
@@ -41,6 +45,15 @@ class BackwardPass:
     roots: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
     graph: ScriptLossGraph | None = None
+    fills: bool = True
+    inputs: frozenset[int] | None = None
+    is_inner: bool = False
+
+    def computes(self, parameters: Iterable[torch.Tensor]) -> bool:
+        """Whether it can compute the gradient of one of these parameters, of a root it reaches."""
+        if self.inputs is not None:
+            return any(id(parameter) in self.inputs for parameter in parameters)
+        return any(parameter.requires_grad for parameter in parameters)
 
     def is_bad(self) -> bool:
         """Whether the loss is known to be not finite; one on a GPU is not read."""
@@ -50,11 +63,11 @@ class BackwardPass:
 
 def running_backward(task: int) -> BackwardPass:
     """Return the backward pass that runs now, on this thread or on the one that started it."""
-    found: tuple[FrameType, str] | None = None
-    for frame in _frames():
-        name = _CODES.get(id(frame.f_code))
-        if name is not None:
-            found = frame, name  # the outermost one: checkpoints go backward inside of backward
+    own: FrameType | None = sys._getframe(1)
+    found = _outermost(own)
+    if found is None:  # a GPU's backward has its own thread
+        for other in list(sys._current_frames().values()):
+            found = found if other is own else _outermost(other) or found
     if found is None:
         return BackwardPass(task, None, None, None)
     frame, name = found
@@ -63,7 +76,37 @@ def running_backward(task: int) -> BackwardPass:
     if start is not None and start.numel() == 1 and not start.is_meta:
         with torch.no_grad(), outside_modes():
             loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
-    return BackwardPass(task, start, loss, places.of_frame(frame.f_back))
+    return BackwardPass(
+        task,
+        start,
+        loss,
+        places.of_frame(frame.f_back),
+        fills=name == "tensors",
+        inputs=_ids(frame.f_locals.get("inputs")),
+        is_inner=name == "outputs" and bool(frame.f_locals.get("create_graph")),
+    )
+
+
+def _ids(inputs: Any) -> frozenset[int] | None:
+    """Return the identities of the tensors whose gradients a pass computes; None for all leaves."""
+    if isinstance(inputs, torch.Tensor):
+        return frozenset({id(inputs)})
+    if not isinstance(inputs, list | tuple) or not inputs:
+        return None
+    return frozenset(map(id, inputs))
+
+
+def passes_of_step(passes: Sequence[BackwardPass]) -> list[BackwardPass]:
+    """Return those of the passes of a step whose gradients the optimizer uses.
+
+    They are those that fill `.grad`. Without any, the script has filled it itself with the results
+    of torch.autograd.grad. If some of these results have a graph, as for a product with the
+    Hessian, it is not known which ones it used, unless there is only one.
+    """
+    filling = [one for one in passes if one.fills]
+    if filling or len(passes) == 1:
+        return filling or list(passes)
+    return [] if any(one.is_inner for one in passes) else list(passes)
 
 
 def _only(tensors: Any) -> torch.Tensor | None:
@@ -72,24 +115,15 @@ def _only(tensors: Any) -> torch.Tensor | None:
     return tensors if isinstance(tensors, torch.Tensor) else None
 
 
-def _frames() -> Iterator[FrameType]:
-    """Yield the frames of this thread, then of the others: a GPU's backward has its own thread."""
-    own: FrameType | None = sys._getframe(1)
-    here = own
-    seen = False
-    while own is not None:
-        seen = seen or id(own.f_code) in _CODES
-        yield own
-        own = own.f_back
-    if seen:
-        return
-    for other in list(sys._current_frames().values()):
-        if other is here:
-            continue
-        frame: FrameType | None = other
-        while frame is not None:
-            yield frame
-            frame = frame.f_back
+def _outermost(frame: FrameType | None) -> tuple[FrameType, str] | None:
+    """Return the outermost call of backward of a thread: checkpoints go backward inside of it."""
+    found = None
+    while frame is not None:
+        name = _CODES.get(id(frame.f_code))
+        if name is not None:
+            found = frame, name
+        frame = frame.f_back
+    return found
 
 
 class Scaler:

@@ -37,6 +37,18 @@ class Guard:
 
         return guarded
 
+    def light(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a function of one argument so, without its name: many are made in a training."""
+
+        def guarded(value: Any) -> None:
+            if self.open and not is_compiling():
+                try:
+                    function(value)
+                except Exception as error:  # noqa: BLE001  # whatever it is, training goes on
+                    self.note(error)
+
+        return guarded
+
     def note(self, error: BaseException) -> None:
         """End the observation because of this error."""
         if not self.open:

@@ -19,7 +19,6 @@ from hookcli.torch_private import (
 
 _PLAIN = (torch.float32, torch.float64)
 _TYPES = {torch.Tensor, torch.nn.Parameter}
-_LAYOUTS = {torch.strided}
 _LEAST = 1e-15  # below it, squares of single precision are too small
 _no_modes = nullcontext()
 
@@ -84,14 +83,20 @@ def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[
 
 def _are_plain(tensors: list[torch.Tensor]) -> bool:
     """Return whether there are tensors, all dense, of one common dtype and on one device."""
-    dtypes = {tensor.dtype for tensor in tensors}
-    return (
-        len(dtypes) == 1
-        and dtypes.issubset(_PLAIN)
-        and {type(tensor) for tensor in tensors} <= _TYPES
-        and {tensor.layout for tensor in tensors} == _LAYOUTS
-        and len({tensor.device for tensor in tensors}) == 1
-    )
+    if not tensors:
+        return False
+    dtype, device = tensors[0].dtype, tensors[0].device
+    if dtype not in _PLAIN:
+        return False
+    for tensor in tensors:
+        if (
+            type(tensor) not in _TYPES
+            or tensor.dtype is not dtype
+            or tensor.layout is not torch.strided
+            or tensor.device != device
+        ):
+            return False
+    return True
 
 
 def careful_norm(tensors: list[torch.Tensor]) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hookcli.models import places
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import (
     TRAINING_SCHEMA,
     FirstNonFinite,
@@ -22,6 +23,7 @@ from hookcli.report.training import (
 )
 from hookcli.run.assemble import environment
 from hookcli.spec.training import RunJob
+from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
 from hookcli.training.by_hand import ByHand
 from hookcli.training.hooks_of_root import UnmatchedHooks
@@ -148,6 +150,7 @@ class ObservedScript:
                 )
             if info.every > 1:
                 notes.append(f"{info.record}: one step in {info.every} is kept, and the last one")
+            notes += _limits(info)
             if info.compiled:
                 notes.append(
                     f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
@@ -188,6 +191,24 @@ class ObservedScript:
                     OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
                 )
         return rows
+
+
+def _limits(info: TrainingInfo) -> list[str]:
+    """Return notes about what was not observed in detail, to save time."""
+    notes = []
+    if info.partly:
+        step, seen = next(iter(info.partly.items()))
+        steps = counted(len(info.partly), "step")
+        notes.append(
+            f"{info.record}: {steps} observed in part, such as {counted(seen, 'forward')} of step "
+            f"{step:,}; pass `--steps all` to observe all calls"
+        )
+    if info.omitted:
+        notes.append(
+            f"{info.record}: {counted(info.omitted, 'selected step')} not observed in detail, to "
+            "save time; pass `--steps all` to observe them"
+        )
+    return notes
 
 
 def rank_and_world() -> dict[str, int]:

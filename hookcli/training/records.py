@@ -24,6 +24,7 @@ from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import change_norms, gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
+from hookcli.training.sampling import Sampling
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
@@ -42,6 +43,14 @@ def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
         ):
             found[name] = number(float(value))
     return found
+
+
+def largest_rate(optimizer: Any) -> float | None:
+    """Return the largest learning rate of several groups; None if there is only one group."""
+    groups = optimizer.param_groups
+    if len(groups) < 2:
+        return None
+    return max((float(g["lr"]) for g in groups if g.get("lr") is not None), default=None)
 
 
 def learning_rate(optimizer: Any) -> float | None:
@@ -66,8 +75,11 @@ class _Copy:
 class Record:
     """The steps of one optimizer on one root; without an optimizer, its backward passes."""
 
-    def __init__(self, root: RootWatch, optimizer: Any | None, *, ranks: bool) -> None:
+    def __init__(
+        self, root: RootWatch, optimizer: Any | None, sampling: Sampling, *, ranks: bool
+    ) -> None:
         self.root = root
+        self.sampling = sampling
         self.optimizer_type = None if optimizer is None else type(optimizer).__name__
         self._optimizer = optimizer
         self.merged: set[int] = set()  # ids of optimizers that step inside backward
@@ -147,6 +159,7 @@ class Record:
         lr: float | None,
         sampled: bool,
         partly: bool = False,
+        largest: float | None = None,
     ) -> TrainingStep:
         """Begin a step: the gradients are there, and the parameters are not updated yet.
 
@@ -159,6 +172,7 @@ class Record:
             loss=sum_of(passes),
             grad_norm=norm,
             lr=lr,
+            largest_lr=largest,
             sampled=sampled,
             scale=next((p.scale for p in passes if p.scale is not None), None),
         )
@@ -303,7 +317,9 @@ class Record:
                     name,
                     tuple(None if r is None else number(r) for r in _padded(ratios, count)),
                     self._changed.get(name) if count else None,
-                    restored=not self._differs[name] if name in self._differs else None,
+                    restored=not self._differs[name]
+                    if name in self._differs and _is_finite(self._first.get(name))
+                    else None,
                 )
                 for name, ratios in self._ratios.items()
             ),
@@ -318,6 +334,8 @@ class Record:
             eval_steps=tuple(sorted(root.eval_steps)),
             together=tuple(other.name for other in self.together.values()),
             digests=self._digests or None,
+            partly=root.partly_seen() or None,
+            omitted=self.sampling.omitted or None,
         )
 
     def form(self) -> str:
@@ -329,6 +347,11 @@ class Record:
     def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
         """Return the record as a report; while the script runs, it is not `final`."""
         return self.root.report(self.model, self.gradients, self.info(unheld), final=final)
+
+
+def _is_finite(weight: dict[str, Any] | None) -> bool:
+    """Return whether statistics tell values apart: those of NaN are always the same."""
+    return weight is not None and not weight.get("nans") and not weight.get("infs")
 
 
 def _padded(ratios: list[float | None], count: int) -> list[float | None]:

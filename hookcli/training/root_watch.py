@@ -34,11 +34,13 @@ from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import local
 from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
+from hookcli.training.sampling import MOST_CALLS
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
 _MOST_BYTES = 1 << 24  # of the batches of several forwards
@@ -61,15 +63,16 @@ class RootWatch:
         *,
         forward_begins: Callable[[RootWatch], int | None],
         backward_begins: Callable[[RootWatch], None],
-        guarded: Callable[[Callable[..., Any]], Callable[..., Any]],
+        guard: Guard,
         unmatched: UnmatchedHooks,
         failed: Callable[[Exception], None],
         sink: Sink | None = None,
+        limited: bool = True,
     ) -> None:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
-        self._guarded, self._failed = guarded, failed
+        self._guarded, self._guarded_light, self._failed = guard, guard.light, failed
         self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
@@ -83,12 +86,17 @@ class RootWatch:
         self._is_attached = False  # whether the hooks on modules are there
         self._is_closed = False  # whether the events are in the recording
         self.running = 0  # calls of the root
+        self.sees_backward = False  # whether an output tells when backward reaches it
         self._edges: list[tuple[Any, Any]] = []  # nodes of parameters, with handles of hooks
         self.model = backend_of(self.root)
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
         self.forwards = 0  # with gradients, since the last step
+        self.began: float | None = None  # the first of them, by time.perf_counter
+        self._limited = limited  # whether the calls that a step observes are
+        self._is_reached = False  # by a backward pass, since the last forward
+        self.partly: dict[int, int] = {}  # steps, with how many of their forwards were observed
         self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
         self._generators: GeneratorKeeper | None = None
         self.eval_modules: set[str] = set()
@@ -148,7 +156,12 @@ class RootWatch:
         if not self.is_bound:
             self._note_names()
         step = self._forward_begins(self)
+        if not self.forwards:
+            self.began = time.perf_counter()
         self.forwards += 1
+        if step is not None and (step in self.partly or self._is_full(step)):
+            step = None
+        self._is_reached = False
         if self._generators is None:
             self._generators = GeneratorKeeper(self.root)
         self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
@@ -160,6 +173,24 @@ class RootWatch:
         if self.is_observed and step is not None:
             self._note_modes(step)
         return replaced
+
+    def _is_full(self, step: int) -> bool:
+        """Return whether enough calls of a step were observed; then it is not observed any more.
+
+        Forwards that wait for a backward pass are observed in any case: it shows their gradients.
+        """
+        hooks = self._hooks
+        if not (self._limited and self._is_reached and self.is_observed) or hooks is None:
+            return False
+        if hooks.clock.step != step or hooks.module_calls < MOST_CALLS:
+            return False
+        self.partly[step] = hooks.forwards
+        self.pause()
+        return True
+
+    def partly_seen(self) -> dict[int, int]:
+        """Return the steps of which some forwards were not observed, with the number of others."""
+        return dict(self.partly)
 
     def _note_names(self) -> None:
         """Note the names of the parameters, which torch.func.functional_call replaces."""
@@ -188,15 +219,19 @@ class RootWatch:
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
-        outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
+        if type(output) is torch.Tensor:
+            outputs = [output]
+        else:
+            outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
         number = -1
         if self.recent:
             self.recent[-1].end(outputs)
             number = self.recent[-1].first_node
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
-                begins = self._guarded(_BeginsAt(self, number, i))
+                begins = self._guarded_light(_BeginsAt(self, number, i))
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
+                self.sees_backward = True
 
     def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:
         """Keep the gradient of an output of the call whose first node has this number."""
@@ -206,6 +241,7 @@ class RootWatch:
 
     def backward_reached(self) -> None:
         """Tell that a backward pass reached an output of this root."""
+        self._is_reached = True
         if self._is_attached and not self.is_observed:
             self.rest()
         self._backward_begins(self)
@@ -236,8 +272,14 @@ class RootWatch:
 
     def follow(self, optimizer: Any) -> None:
         """Attach the configured hooks on optimizers, in a sampled step."""
-        if self.is_observed and self._hooks is not None:
-            self._hooks.follow(optimizer)
+        hooks = self._hooks
+        if hooks is None:
+            return
+        if hooks.clock.step in self.partly and not self.running:  # the optimizer is observed again
+            self.rest()
+            hooks.clock.open = True
+        if hooks.clock.open:
+            hooks.follow(optimizer)
 
     def holds_gradients(self, held: set[int]) -> bool:
         """Return whether one of these parameters, by identity, has a gradient that is not zero."""
@@ -281,6 +323,7 @@ class RootWatch:
     def ended_step(self) -> None:
         """Forget what belongs to the step that ended."""
         self.forwards = 0
+        self.began = None
         self.recent.clear()
 
     def stop(self) -> None:
@@ -316,7 +359,11 @@ class RootWatch:
         if hooks is not None and final and not self._is_closed:
             self._is_closed = True
             self._sink.close(recording)
-            hooks.engine.judge(recording, None)
+            if self.partly:  # what is missing may be in the calls that were not observed
+                hooks.clock.open = False
+                recording.findings = list(hooks.clock.findings)
+            else:
+                hooks.engine.judge(recording, None)
         recording = replace(recording, warnings=list(recording.warnings))
         if not gradients.empty:
             gradients.record(recording)
@@ -336,6 +383,8 @@ class RootWatch:
             started=self._started,
         )
         run = replace(report.run, steps=training.total, seed=torch.initial_seed())
+        if hooks is not None and hooks.first in self.partly:  # others ran perhaps, unobserved
+            report = replace(report, uncalled=())
         return replace(report, run=run, training=training)
 
 

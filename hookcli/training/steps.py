@@ -30,6 +30,7 @@ class TrainingStep:
     grad_norm: Any
     lr: float | None
     sampled: bool = False
+    largest_lr: float | None = None
     skipped: bool = False
     scale: float | None = None
     weight_norm: float | None = None
@@ -73,6 +74,7 @@ class TrainingStep:
             loss=_number(self.loss),
             grad_norm=_number(self.grad_norm),
             lr=_number(self.lr),
+            largest_lr=_number(self.largest_lr),
             sampled=self.sampled,
             skipped=self.skipped or None,
             scale=_number(self.scale),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -43,15 +44,16 @@ from hookcli.torch_private import (
     peek_interpreter_stack,
     set_api_usage,
 )
-from hookcli.training.backward import BackwardPass, Scaler, running_backward
+from hookcli.training.backward import BackwardPass, Scaler, passes_of_step, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record, learning_rate, norm_now
+from hookcli.training.records import Record, largest_rate, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
+from hookcli.training.sampling import Sampling, is_limited, is_selected
 from hookcli.training.steps import TrainingStep
 
 _COMPILING = ("torch.compile", "torch._dynamo.optimize")
@@ -313,10 +315,11 @@ class Watch:
             self._seen.job.spec,
             forward_begins=self._forward_begins,
             backward_begins=self._backward_begins,
-            guarded=self._guard,
+            guard=self._guard,
             unmatched=self._seen.unmatched,
             failed=self._guard.note,
             sink=self._sink,
+            limited=is_limited(self._seen.job.training),
         )
         self._seen.roots[id(watch.root)] = watch
         return watch
@@ -328,22 +331,24 @@ class Watch:
         if by_hand is not None and by_hand.is_new(root):
             root.pause()
             root.ended_step()
-        step = self._step_of(root)
-        return step if self._is_sampled(step) and self._seen.is_wanted(root) else None
-
-    def _step_of(self, root: RootWatch) -> int:
-        """Return the number of the step to which a forward of this root belongs."""
         record = self._last_of.get(id(root))
         if record is not None:
-            return record.steps.total
+            return record.steps.total if self._is_sampled_in(record) else None
+        step = self._step_by_hand(root)
+        return step if self._is_sampled(step) and self._seen.is_wanted(root) else None
+
+    def _step_by_hand(self, root: RootWatch) -> int:
+        """Return the step to which a forward of a root belongs, before any optimizer's step."""
         by_hand = self._seen.by_hand.get(id(root))
         return 0 if by_hand is None else by_hand.step
 
     def _is_sampled(self, step: int) -> bool:
-        training = self._seen.job.training
-        return step in training.steps or (
-            training.max_steps is not None and step == training.max_steps - 1
-        )
+        return is_selected(self._seen.job.training, step)
+
+    def _is_sampled_in(self, record: Record) -> bool:
+        """Return whether the next step of a record is observed in detail."""
+        sampled = record.sampling.is_sampled(record.steps.total, self._seen.started)
+        return sampled and self._seen.is_wanted(record.root)
 
     # Backward.
 
@@ -355,7 +360,7 @@ class Watch:
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
-            if root.is_observed and root.holds_gradients(self._seen.held_ids()):
+            if current.fills and root.is_observed and root.holds_gradients(self._seen.held_ids()):
                 current.held.add(id(root))
 
     def _begin_backward(self, task: int, root: RootWatch) -> None:
@@ -379,11 +384,11 @@ class Watch:
             return
         last = self._pending[-1]
         for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots:
+            if id(root) not in last.roots or not last.fills:
                 continue
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None:
-                record = Record(root, None, ranks=rank_and_world()["world_size"] > 1)
+                record = self._record(root, None)
                 by_hand = self._seen.by_hand[id(root)] = ByHand(record)
             by_hand.backward_ended(last, self._is_sampled)
 
@@ -394,7 +399,7 @@ class Watch:
         now = self._scaler.scale()
         if now is None or now >= self._scale:
             return
-        passes = [one for one in self._pending if id(root) in one.roots]
+        passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
         if not passes:
             return
         record = self._last_of.get(id(root))
@@ -433,16 +438,21 @@ class Watch:
         self._stepping.append((optimizer, len(self._pending)))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         norm = norm_now(parameters)
-        rate = learning_rate(optimizer)
+        rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         for record in records:
-            sampled = self._is_sampled(record.steps.total) and self._seen.is_wanted(record.root)
+            sampled = self._is_sampled_in(record)
             if sampled:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
             own = self._passes(record)
             step = record.begin(
-                own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
+                own,
+                forwards=record.root.forwards,
+                norm=norm if len(records) == 1 else norm_now(record.own),
+                lr=rate,
+                sampled=sampled,
+                largest=largest,
             )
             if self._seen.job.training.stop_on is not None:
                 step.read()
@@ -476,7 +486,7 @@ class Watch:
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
-                self._end_step(record, inside)
+                self._end_step(record, passes_of_step([one for one in inside if one.fills]))
         if self._pending:
             self._recent = list(self._pending)
             self._pending.clear()
@@ -495,8 +505,10 @@ class Watch:
         return all(id(p) in outer for group in optimizer.param_groups for p in group["params"])
 
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
-        record.end(inside)
+        step = record.end(inside)
         root = record.root
+        if root.began is not None:
+            record.sampling.took(time.perf_counter() - root.began, sampled=step.sampled)
         if len(self._seen.records) > 1:
             self._note_order(record)
         self._last_of[id(root)] = record
@@ -572,9 +584,11 @@ class Watch:
     def _passes(self, record: Record) -> list[BackwardPass]:
         """Return the backward passes of the step that runs now."""
         passes = self._pending or self._recent
-        own = [one for one in passes if id(record.root) in one.roots]
-        if not own and (record.steps or record.root.calls):
-            return passes  # an output of an unknown form has no hooks
+        own = [one for one in passes if id(record.root) in one.roots and one.computes(record.own)]
+        own = passes_of_step(own)
+        if not own and not record.root.sees_backward and (record.steps or record.root.calls):
+            # an output of an unknown form has no hooks
+            return passes_of_step([one for one in passes if one.fills])
         return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
@@ -589,7 +603,7 @@ class Watch:
         passes = self._pending[-1:]
         for record in records:
             if not record.is_running:
-                sampled = self._is_sampled(record.steps.total) and self._seen.is_wanted(record.root)
+                sampled = self._is_sampled_in(record)
                 record.begin(
                     passes,
                     forwards=record.root.forwards,
@@ -629,7 +643,7 @@ class Watch:
                 merged.hold(optimizer)
                 records.append(merged)
                 continue
-            record = Record(root, optimizer, ranks=rank_and_world()["world_size"] > 1)
+            record = self._record(root, optimizer)
             if inside and not self._stepping:
                 record.merged.add(id(optimizer))
                 self._merged[id(root)] = record
@@ -644,6 +658,10 @@ class Watch:
             records.append(record)
         self._of[id(optimizer)] = records
         return records
+
+    def _record(self, root: RootWatch, optimizer: Any) -> Record:
+        sampling = Sampling(self._seen.job.training)
+        return Record(root, optimizer, sampling, ranks=rank_and_world()["world_size"] > 1)
 
     def _forget_parts(self, root: RootWatch) -> None:
         """Forget the backward passes of compiled parts of a root that an optimizer trains."""

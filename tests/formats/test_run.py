@@ -131,8 +131,10 @@ def test_a_long_summary_stays_short():
 
 
 @pytest.mark.parametrize(("name", "more", "words"), [
-    ("Net (SGD)", {}, "Net (SGD, Adadelta)"),
-    ("netG (Adam)", {"kind": "Generator"}, "netG (Generator, Adam, Adadelta)"),
+    ("Net (Adadelta)", {"root": "Net"}, "Net (Adadelta)"),
+    ("netG (Adadelta)", {"root": "netG", "kind": "Generator"}, "netG (Generator, Adadelta)"),
+    ("m (Adadelta) #2", {"root": "m", "kind": "Layer"}, "m #2 (Layer, Adadelta)"),
+    ("m #2", {"root": "m", "kind": "Layer", "optimizer": None}, "m #2 (Layer, no optimizer)"),
     ("model", {"optimizer": None}, "model (Net, no optimizer)"),
     ("Net", {"optimizer": OptimizerInfo("SGD", 1, 0, 1, {})}, "Net (SGD)"),
 ])  # fmt: skip

@@ -206,6 +206,9 @@ SCRIPTS = {
     "forked": script("forked.py", "WEIGHTS", records=[Record("model", "Sequential", "SGD", 4)]),
     "relaunch": script("relaunch.py", "WEIGHTS"),
     "gpt": script("gpt_tied.py", records=[Record("model", "GPT", "AdamW", 6, 2, 2, evaluations=2)]),
+    "gradient penalty": script(
+        "gradient_penalty.py", "WEIGHTS", records=[Record("net", "Sequential", "SGD", 6)]
+    ),
     "nan": script("becomes_nan.py", records=[Record("net", "Net", "SGD", 10)]),
 }
 # They import Python and torch again in processes of their own.

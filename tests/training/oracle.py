@@ -56,7 +56,7 @@ def before(record, optimizer, loss, *, lr=..., of=None, forwards=None, scale=Non
     parameters = held if of is None else list(of)
     row = {
         "loss": _number(loss),
-        "grad_norm": _norm([p.grad for p in held if p.grad is not None]),
+        "grad_norm": _norm([p.grad for p in parameters if p.grad is not None]),
         "lr": _number(groups[0]["lr"]) if groups else None,
         "weight_norm": _norm(parameters),
         "missing": sum(p.grad is None for p in held),

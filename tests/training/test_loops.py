@@ -26,10 +26,10 @@ from hookcli.training.roots import owner_of
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 
-def watched(train, spec=None, *, file=None, verbose=False, **training):
+def watched(train, spec=None, *, file=None, verbose=False, steps="0-2", **training):
     """The report of a training in this process, and what ended it."""
     spec = spec or Spec("grads", ModelSpec("train.py"))
-    chosen = TrainingSpec(parse_steps("0-2", ""), **training)
+    chosen = TrainingSpec(parse_steps(steps, ""), **training)
     watch = watching.start(RunJob(ScriptSpec("train.py"), chosen, spec, file, verbose))
     ended = "completed"
     try:
@@ -457,3 +457,23 @@ def test_earlier_forwards_with_large_batches_are_not_kept(monkeypatch):
 def test_ranks_that_are_no_numbers_are_those_of_one_process(monkeypatch):
     monkeypatch.setenv("RANK", "first")
     assert observed_script.rank_and_world() == {"rank": 0, "world_size": 1}
+
+
+def test_a_gradient_penalty_is_not_accused_of_a_missing_zero_grad():
+    net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def train():
+        groups = [{"params": net[0].parameters(), "lr": 0.0}, {"params": net[2].parameters()}]
+        optimizer = torch.optim.SGD(groups, lr=0.01)
+        for _ in range(3):
+            x = torch.randn(8, 4, requires_grad=True)
+            out = net(x)
+            (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+            optimizer.zero_grad()
+            (out.mean() + slope.norm()).backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    training = report.records[0].training
+    assert training.never_zeroed is False
+    assert [(row.lr, row.largest_lr) for row in training.steps] == [(0.0, 0.01)] * 3

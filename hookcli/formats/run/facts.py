@@ -37,10 +37,11 @@ def training_of(record: Report) -> TrainingInfo:
 def title(record: Report) -> str:
     """Return the name of a record with its type and its optimizer: netG (Generator, Adam)."""
     info = training_of(record)
-    name, _, inside = info.record.removesuffix(")").partition(" (")
+    _, mark, number = info.record.removeprefix(info.root).rpartition(" #")
+    name = f"{info.root}{mark}{number}" if mark and number.isdigit() else info.root
     kind = "no optimizer" if info.optimizer is None else info.optimizer.type
-    words = [word for word in (info.root_type, inside, kind) if word]
-    more = [word for i, word in enumerate(words) if word not in (name, *words[:i])]
+    words = [word for word in (info.root_type, kind) if word]
+    more = [word for i, word in enumerate(words) if word not in (info.root, *words[:i])]
     return f"{_short(name)} ({', '.join(map(_short, more))})" if more else _short(name)
 
 

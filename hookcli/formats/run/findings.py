@@ -111,7 +111,8 @@ def _of_record(record: Report, *, told: bool) -> Iterator[str]:
 def _others(others: Sequence[OtherModule]) -> Iterator[str]:
     if others:
         texts = [
-            f"{escape(other.name)} ({escape(other.type)}, {counted(other.calls, 'call')})"
+            f"{escape(other.name)} ({escape(other.type)}"
+            + (f", {counted(other.calls, 'call')})" if other.calls else ")")
             for other in others
         ]
         yield f"called, but trained by no optimizer: {join_names(texts, _MOST)}"

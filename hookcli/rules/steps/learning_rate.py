@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.steps.series import real
+from hookcli.rules.steps.series import largest_rate
 
 _SHARE = 0.5
 _TINY = 1e-8  # of the largest
@@ -24,7 +24,7 @@ _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
 
 def _weighted(training: TrainingInfo) -> list[tuple[int, float, int]]:
     """Return known steps with their rate, and how many steps until the next known one."""
-    rows = [(row.step, rate) for row in training.steps if (rate := real(row.lr)) is not None]
+    rows = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
     ends = [*(step for step, _ in rows[1:]), training.total]
     return [(step, rate, end - step) for (step, rate), end in zip(rows, ends, strict=False)]
 
@@ -66,7 +66,7 @@ RULE = Rule(
     of_training=True,
     looks_at="optimizers",
     says="the learning rate is above zero in most steps of a training",
-    computes="Counts the steps in which the learning rate of the optimizer's first group is 0, or "
+    computes="Counts the steps in which the learning rate of all groups of the optimizer is 0, or "
     "below 1e-8 of its largest value. A warm-up may begin with 0, and a schedule may end with it: "
     "they fail only if that takes more than the given share of the steps.",
     formula="share of steps with lr <= 1e-8 max(lr) <= share",

@@ -28,6 +28,11 @@ def real(value: Number | None) -> float | None:
     return None
 
 
+def largest_rate(row: StepRow) -> float | None:
+    """Return the largest learning rate of all groups of the optimizer in a step."""
+    return real(row.lr if row.largest_lr is None else row.largest_lr)
+
+
 def series(training: TrainingInfo, figure: Figure) -> Series:
     """Return the steps and values of a figure, up to the first step that is not finite.
 

@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.steps.series import cancelled, skipped_steps, statuses
+from hookcli.rules.steps.series import cancelled, largest_rate, skipped_steps, statuses
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
@@ -56,7 +56,8 @@ def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
         return "none"
     if known and known <= {"none", "zero", "frozen"}:
         return "zero"
-    rates = [step.lr for step in training.steps if step.lr is not None and not step.skipped]
+    steps = [step for step in training.steps if not step.skipped]
+    rates = [rate for step in steps if (rate := largest_rate(step)) is not None]
     if rates and not any(rates):
         return "lr"
     return "rounding" if row is not None and row.dtype in _SHORT else "other"

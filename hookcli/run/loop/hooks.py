@@ -78,7 +78,7 @@ class LoopHooks:
         self.recording = Recording()
         self._recorder = Recorder(self.recording, lambda *_: None, self.clock, first=first)
         self._recorder.counted = False
-        self._first = first
+        self.first = first
         self._owners = NodeOwners()
         self._edges = EdgeObserver(self.recording.edges, self._owners, most_nodes=_MOST_NODES)
         self.inputs: Inputs | None = None
@@ -87,7 +87,7 @@ class LoopHooks:
         self._outside: set[int] = set()  # orders of the running calls outside of the root's
         self._noting = True  # whether calls become rows
         self.opened = False  # whether a forward has begun in this step
-        self.forwards = 0  # in this step
+        self.forwards = self.module_calls = 0  # in this step
         at_end = [hook for hook in self.engine.hooks if hook.kind.stage is Stage.BACKWARD]
         self._callbacks = Queue(at_end) if at_end else None
         self._stack = ExitStack()
@@ -171,7 +171,7 @@ class LoopHooks:
     def start_step(self, number: int) -> None:
         """Begin a step. Calls become rows only in the first one."""
         self.engine.start_step(number)
-        self.opened, self.forwards = False, 0
+        self.opened, self.forwards, self.module_calls = False, 0, 0
         if self.recording.calls:
             self._note_no_more()
 
@@ -192,11 +192,12 @@ class LoopHooks:
         if self._is_outside(call):
             self._outside.add(call.order)
             return
+        self.module_calls += 1
         if call.name == "":
             self._enter_root(call, batch)
         if self._noting:
             self._recorder.enter(call, batch)
-            if self.clock.step == self._first:
+            if self.clock.step == self.first:
                 self._owners.enter(call)
                 self._edges.enter(call, batch)
         self.engine.enter(call, batch)

@@ -15,7 +15,9 @@ PLACE = "train.py:7"
 
 def step(number, **figures):
     empty = dict.fromkeys(("loss", "grad_norm", "lr", "scale", "skipped", "missing"))
-    return SimpleNamespace(step=number, **{**empty, "sampled": False, **figures})
+    return SimpleNamespace(
+        step=number, **{**empty, "sampled": False, "largest_lr": None, **figures}
+    )
 
 
 def steps_of(figure, values, first=0):

@@ -1,0 +1,72 @@
+"""Which steps are observed in detail, so that the observation takes a small part of the time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from hookcli.spec.training import TrainingSpec
+
+MOST_CALLS = 2_000  # calls of modules in a step, after which no other forward is observed
+_FREE = 1.0  # seconds that observation in detail may always take
+_SHARE = 0.1  # of the time of the script, beyond these
+
+
+def is_limited(training: TrainingSpec) -> bool:
+    """Return whether the number of calls in a step is limited: not if each step is selected."""
+    return 1 not in training.steps.every
+
+
+@dataclass(slots=True)
+class Sampling:
+    """Decides for one record, and adds up how long its steps take with observation and without.
+
+    Steps that `--steps` names, also as a range, are always observed. One in N (`every:N`) is
+    omitted if the earlier ones took longer than a second and a tenth of the script's time.
+    `omitted` is the number of those.
+    """
+
+    training: TrainingSpec
+    omitted: int = 0
+    _decided: tuple[int, bool] = (-1, False)  # the last step, and whether it is sampled
+    _sampled: float = 0.0  # seconds
+    _samples: int = 0
+    _plain: float = 0.0
+    _others: int = 0
+
+    def is_sampled(self, step: int, started: float) -> bool:
+        """Return whether a step is observed; it is decided once. `started` is by perf_counter."""
+        if self._decided[0] == step:
+            return self._decided[1]
+        chosen = is_selected(self.training, step)
+        if chosen and self._may_omit(step) and self._is_spent(started):
+            chosen = False
+            self.omitted += 1
+        self._decided = step, chosen
+        return chosen
+
+    def _may_omit(self, step: int) -> bool:
+        steps = self.training.steps
+        if not is_limited(self.training) or step + 1 == self.training.max_steps:
+            return False
+        return not any(first <= step <= last for first, last in steps.ranges)
+
+    def _is_spent(self, started: float) -> bool:
+        if not self._others:
+            return False
+        more = self._sampled - self._samples * self._plain / self._others
+        return more > _FREE + _SHARE * (time.perf_counter() - started)
+
+    def took(self, seconds: float, *, sampled: bool) -> None:
+        """Note how long a step took, from its first forward on."""
+        if sampled:
+            self._sampled += seconds
+            self._samples += 1
+        else:
+            self._plain += seconds
+            self._others += 1
+
+
+def is_selected(training: TrainingSpec, step: int) -> bool:
+    """Return whether `--steps` selects a step, or it is the last one."""
+    return step in training.steps or step + 1 == training.max_steps

@@ -52,8 +52,8 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
         return b"".join(chunks)
 
 
-def problem_of(path: str | Path, shown: object = None) -> str | None:
-    """Return the message for a path that names no regular file; None if it names one.
+def problem_of(path: str | Path, shown: object = None) -> str:
+    """Return the message for a path that names no regular file.
 
     `shown` is the path as the user wrote it. Nothing is opened.
     """
@@ -69,7 +69,7 @@ def problem_of(path: str | Path, shown: object = None) -> str | None:
             return missing_file(shown)
         return cannot_read(shown, reason_of(path, error))
     kind = kind_of(path)
-    return None if kind is None else not_a_file(shown, kind)
+    return missing_file(shown) if kind is None else not_a_file(shown, kind)
 
 
 def reason_of(path: str | Path, error: OSError | ValueError) -> str:

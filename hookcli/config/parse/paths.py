@@ -52,7 +52,7 @@ def existing(item: Node, text: str) -> str:
     if kind := kind_of(path):
         raise NodeError(item, cannot_read(text, f"it is {kind}"), "use a regular file")
     if path.is_symlink():
-        raise NodeError(item, problem_of(path, text) or missing_file(text), "use a regular file")
+        raise NodeError(item, problem_of(path, text), "use a regular file")
     raise NodeError(item, missing_file(text), _near(path, text), listed=path.parent)
 
 

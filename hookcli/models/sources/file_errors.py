@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.plain_files import problem_of
-from hookcli.sentences import cannot_read, missing_file
+from hookcli.sentences import cannot_read
 
 COMPLETE = "check that the file is complete, then download or save it again"
 LIBRARIES = "add the library that defines it to the configuration: `libraries: [libmine.so]`"
@@ -26,7 +26,7 @@ def file_not_found(
 
     `at` is the absolute path, if the working folder may have changed since `path` was typed.
     """
-    message = problem_of(path if at is None else at, path) or missing_file(path)
+    message = problem_of(path if at is None else at, path)
     return RequestError(message, place=place, hint=hint)
 
 

@@ -7,9 +7,14 @@ import os
 import select
 import stat
 import time
+from pathlib import Path
+
+from hookcli.outputs.special_files import descriptor_of, kind_of
+from hookcli.sentences import cannot_read, missing_file, not_a_file
 
 _MOST = 4 << 30  # bytes: what is larger would not fit into memory once it is parsed
 _CHUNK = 1 << 20
+_ENDLESS = 1 << 26  # bytes from a device
 _PATIENCE = 10.0  # seconds for which somebody is waited for who opens a named pipe
 _TICK = 0.02
 # Windows has neither named pipes among its files nor these flags, and changes line ends in text.
@@ -30,8 +35,12 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
         handle = os.open(path, _FLAGS)
     except ValueError as error:  # a NUL or a lone surrogate, out of a configuration
         raise OSError(errno.EINVAL, str(error)) from None
+    except OSError as error:
+        raise OSError(error.errno, reason_of(path, error)) from None
     with os.fdopen(handle, "rb", buffering=0) as file:
-        first = _first_of_pipe(handle) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
+        is_pipe = stat.S_ISFIFO(os.fstat(handle).st_mode)
+        # A descriptor that this process was given has been opened at its other end.
+        first = _first_of_pipe(handle) if is_pipe and descriptor_of(path) is None else b""
         if _NONBLOCK:
             os.set_blocking(handle, True)
         chunks, size = [first], len(first)
@@ -41,6 +50,39 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
             if size > most == _MOST or _is_endless(handle, size):
                 raise OSError(errno.EFBIG, "it has no end, or is larger than 4 GiB")
         return b"".join(chunks)
+
+
+def problem_of(path: str | Path, shown: object = None) -> str:
+    """Return the message for a path that names no regular file.
+
+    `shown` is the path as the user wrote it. Nothing is opened.
+    """
+    shown = path if shown is None else shown
+    try:
+        os.stat(path)  # noqa: PTH116
+    except FileNotFoundError as error:
+        if not os.path.islink(path):  # noqa: PTH114  # never raises
+            return missing_file(shown)
+        return cannot_read(shown, reason_of(path, error))
+    except (OSError, ValueError) as error:
+        if isinstance(error, NotADirectoryError):
+            return missing_file(shown)
+        return cannot_read(shown, reason_of(path, error))
+    kind = kind_of(path)
+    return missing_file(shown) if kind is None else not_a_file(shown, kind)
+
+
+def reason_of(path: str | Path, error: OSError | ValueError) -> str:
+    """Return why a path cannot be opened, in words that say more than the system's."""
+    if not isinstance(error, OSError):
+        return str(error)
+    if error.errno == errno.ENXIO and kind_of(path) == "a socket":
+        return "it is a socket"
+    if error.errno == errno.ELOOP:
+        return "its symbolic links form a loop"
+    if error.errno == errno.ENOENT and os.path.islink(path):  # noqa: PTH114  # never raises
+        return f"it is a symbolic link to {os.readlink(path)}, which does not exist"  # noqa: PTH115
+    return error.strerror or str(error)
 
 
 def _first_of_pipe(handle: int) -> bytes:
@@ -72,4 +114,4 @@ def _writers_left(handle: int) -> bool:
 
 def _is_endless(handle: int, size: int) -> bool:
     """Whether so much came from a device, such as /dev/zero, that it will go on."""
-    return size > 1 << 26 and stat.S_ISCHR(os.fstat(handle).st_mode)
+    return size > _ENDLESS and stat.S_ISCHR(os.fstat(handle).st_mode)

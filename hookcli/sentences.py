@@ -23,9 +23,9 @@ def missing_file(path: object) -> str:
     return f"file not found: {path}"
 
 
-def not_a_file(path: object) -> str:
-    """Return the message for a folder where a file is expected."""
-    return f"{path} is a directory"
+def not_a_file(path: object, kind: str = "a directory") -> str:
+    """Return the message for a folder, a pipe or a device where a file is expected."""
+    return f"{path} is {kind}"
 
 
 def no_module(name: str) -> str:

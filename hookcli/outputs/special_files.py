@@ -51,7 +51,7 @@ def kind_of(path: str | Path) -> str | None:
 
 def is_in_place(path: str | Path) -> bool:
     """Return whether a path can only be written in place: a pipe, a device, a descriptor."""
-    return _descriptor(path) is not None or kind_of(path) is not None
+    return descriptor_of(path) is not None or kind_of(path) is not None
 
 
 def hold(path: str | Path, *, by_this_process: bool = True) -> None:
@@ -64,7 +64,7 @@ def hold(path: str | Path, *, by_this_process: bool = True) -> None:
     ------
     OSError : it cannot be opened, or nobody reads the pipe after a while.
     """
-    named = _descriptor(path)
+    named = descriptor_of(path)
     if isinstance(named, int) and _is_own(named):
         raise OSError(errno.EBADF, _not_open(named))
     if named is None and not by_this_process and kind_of(path) == "a named pipe":
@@ -145,7 +145,7 @@ def seen_by_children(path: str) -> str:
 
     The other process has descriptors of its own with these numbers.
     """
-    number = _descriptor(path)
+    number = descriptor_of(path)
     seen = f"/proc/{os.getpid()}/fd/{number}"
     return seen if isinstance(number, int) and os.path.exists(seen) else path  # noqa: PTH110
 
@@ -156,7 +156,7 @@ def as_given(path: str) -> str:
     return f"/dev/fd/{found[1]}" if found else path
 
 
-def _descriptor(path: str | Path) -> int | str | None:
+def descriptor_of(path: str | Path) -> int | str | None:
     """Return the number of the descriptor that a path names, or the path of another process's.
 
     None if it names none. Links are followed as far as such a path.
@@ -177,7 +177,7 @@ def _descriptor(path: str | Path) -> int | str | None:
 
 
 def _opened(path: str | Path, *, append: bool) -> int:
-    named = _descriptor(path)
+    named = descriptor_of(path)
     if isinstance(named, int):
         return _duplicate(named)
     kind = kind_of(path)

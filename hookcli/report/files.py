@@ -52,9 +52,12 @@ def is_training(text: bytes) -> bool:
 def _read_text(path: str) -> bytes:
     place = path or "''"
     try:
-        return sys.stdin.buffer.read() if path == "-" else read_bytes(path)
+        text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
         raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
+    if not text:
+        raise _not_report(path, ValueError("it is empty"))
+    return text
 
 
 def _report(path: str, text: bytes) -> Report:

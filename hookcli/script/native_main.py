@@ -53,7 +53,8 @@ def prepare() -> tuple[Any, ...]:
         return _of_package("__main__", names, alter=False)
     if not _is_safe():
         sys.path.insert(0, _folder(boot["name"]))
-    return _of_file(path, names, [boot["python"], *boot["flags"], *boot["command"]])
+    plain = [boot["python"], *boot["flags"], *boot["command"]]
+    return _of_file(path, names, plain, boot.get("source"))
 
 
 def _first_entry(boot: dict[str, Any]) -> str | None:
@@ -135,17 +136,25 @@ def _of_package(name: str, names: dict[str, Any], *, alter: bool) -> tuple[Any, 
     return runpy._run_module_as_main, name, alter  # type: ignore[attr-defined]  # as python -m  # as python -m
 
 
-def _of_file(path: str, names: dict[str, Any], plain: list[str]) -> tuple[Any, ...]:
+def _of_file(
+    path: str, names: dict[str, Any], plain: list[str], source: bytes | None
+) -> tuple[Any, ...]:
+    """Return what runs a file; `source` is what was read, if it can be read only once."""
     machinery: Any = sys.modules["_frozen_importlib_external"]
+    is_read = source is not None
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123
-            source = stream.read()
+        if source is None:
+            with open(path, "rb") as stream:  # noqa: PTH123
+                source = stream.read()
         if path.endswith(".pyc") or source[:2] == machinery.MAGIC_NUMBER[:2]:
             loader, code = machinery.SourcelessFileLoader, marshal.loads(source[16:])
         else:
             code = compile(source, path, "exec", dont_inherit=True)
             loader = machinery.SourceFileLoader
-    except Exception:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
+        if is_read:
+            sys.__excepthook__(type(error), error.with_traceback(None), None)
+            sys.exit(1)
         # Python's own message for a file that it cannot read or compile.
         from hookcli.interpreters.start import become_python
 

@@ -69,11 +69,15 @@ def _not_steps(message: str, place: str) -> RequestError:
 
 @dataclass(frozen=True, slots=True)
 class ScriptSpec:
-    """The script and its arguments. `name` is a path as typed, or a module if `is_module`."""
+    """The script and its arguments. `name` is a path as typed, or a module if `is_module`.
+
+    `source` is what a pipe or a device contained, which can be read only once.
+    """
 
     name: str
     arguments: tuple[str, ...] = ()
     is_module: bool = False
+    source: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def launch(request: TrainingRequest) -> int:
         "name": script.name,
         "arguments": list(script.arguments),
         "is_module": script.is_module,
+        "source": script.source,
         "job": pickle.dumps(request.job, protocol=4),
         "watch": _WATCH,
         "end": pickle.dumps(request.end, protocol=4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import importlib.util
 import os
 import sys
@@ -26,7 +27,7 @@ from hookcli.config.merge import Flags, training_spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
-from hookcli.outputs.special_files import seen_by_children
+from hookcli.outputs.special_files import kind_of, seen_by_children
 from hookcli.rules.verdict import FailOn
 from hookcli.sentences import missing, missing_file, no_module
 from hookcli.spec.ranks import of_torchrun, with_rank
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from hookcli.cli.script_run.against import Earlier
 
 BATCH = "hookcli-batch.pt"
+_LARGEST = 16 << 20  # bytes of a script in a pipe or a device
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +154,16 @@ def _script(flags: ScriptFlags) -> ScriptSpec:
             hint="name a script, as in `hookcli run train.py`, or a module with `-m MODULE`",
         )
     name, *arguments = flags.command
-    _check_script(name)
-    return ScriptSpec(name, tuple(arguments))
+    return ScriptSpec(name, tuple(arguments), source=_checked_script(name))
 
 
-def _check_script(name: str) -> None:
+def _checked_script(name: str) -> bytes | None:
+    """Return the source that a pipe or a device contains, which can be read once; None for files.
+
+    Raises
+    ------
+    RequestError : it cannot be read, or has no end.
+    """
     hint = "check the name, or run a module with `-m MODULE`"
     path = Path(name)
     if name == "-":
@@ -174,15 +181,28 @@ def _check_script(name: str) -> None:
                 place=name,
                 hint=run_hint([command_line(["run", f"{name.rstrip('/')}/train.py"])]),
             )
-        return
+        return None
     try:
+        if kind_of(name) in {"a named pipe", "a device"}:
+            return None if os.environ.get("HOOKCLI_RUN") == "0" else _source_in(name)
         with path.open("rb"):
-            return
+            return None
     except OSError as error:
+        from hookcli.plain_files import reason_of
         from hookcli.sentences import cannot_read
 
-        why = error.strerror or str(error)
+        why = reason_of(name, error)
         raise RequestError(cannot_read(name, why), place=name, hint=hint) from None
+
+
+def _source_in(name: str) -> bytes:
+    """Return what a pipe or a device contains. Raises OSError, also if it has no end."""
+    from hookcli.plain_files import read_bytes
+
+    source = read_bytes(name, _LARGEST)
+    if len(source) > _LARGEST:
+        raise OSError(errno.EFBIG, f"it has no end, or is larger than {_LARGEST >> 20} MiB")
+    return source
 
 
 def _check_module(name: str, python: Interpreter) -> None:

@@ -53,7 +53,9 @@ def _layer(named: Node, path: str, above: tuple[str, ...], problems: Problems) -
 def _bytes(named: Node, path: str) -> bytes:
     try:
         return read_bytes(path, LARGEST)
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if os.path.islink(path):  # noqa: PTH114  # never raises
+            raise NodeError(named, cannot_read(path, error.strerror), "pass a YAML file") from None
         raise NodeError(named, missing_file(path), INIT_HINT) from None
     except OSError as error:  # a directory, no permission; a NUL in the name
         why = error.strerror or str(error)

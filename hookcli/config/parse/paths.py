@@ -9,6 +9,7 @@ from pathlib import Path
 from hookcli.config.parse.code_refs import Code, Written
 from hookcli.config.parse.nodes import PATH_HINT, Node, NodeError
 from hookcli.outputs.special_files import kind_of
+from hookcli.plain_files import problem_of
 from hookcli.sentences import cannot_read, missing_file, not_a_file
 from hookcli.spec.hooks import FunctionRef
 from hookcli.text import nearest, try_instead
@@ -50,6 +51,8 @@ def existing(item: Node, text: str) -> str:
         raise NodeError(item, not_a_file(text), "choose a file in it")
     if kind := kind_of(path):
         raise NodeError(item, cannot_read(text, f"it is {kind}"), "use a regular file")
+    if path.is_symlink():
+        raise NodeError(item, problem_of(path, text), "use a regular file")
     raise NodeError(item, missing_file(text), _near(path, text), listed=path.parent)
 
 

@@ -11,7 +11,6 @@ from hookcli.errors import HookcliError, RequestError
 from hookcli.models import places
 from hookcli.models.files.missing_library import missing_library
 from hookcli.models.sources.file_errors import damaged_file, file_not_found
-from hookcli.sentences import not_a_file
 from hookcli.text import first_line
 
 
@@ -26,10 +25,7 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
     """
     file = places.START / path
     if not file.is_file():
-        hint = "give a .safetensors, .pt or .npy file"
-        if file.is_dir():
-            raise RequestError(not_a_file(path), place=place, hint=hint)
-        raise file_not_found(path, place, hint)
+        raise file_not_found(path, place, "give a .safetensors, .pt or .npy file", at=file)
     try:
         return _read(file, device)
     except ModuleNotFoundError as error:
@@ -41,6 +37,8 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
 def _read(file: Path, device: str) -> Any:
     with file.open("rb") as stream:
         head = stream.read(9)
+    if not head:
+        raise EOFError("the file is empty")
     if head.startswith(b"\x93NUMPY"):
         import numpy as np
 

@@ -83,7 +83,7 @@ def _module(source: str, place: str) -> Any:
             ) from None
     path = places.START / Path(source)
     if not path.is_file():
-        raise file_not_found(source, place)
+        raise file_not_found(source, place, at=path)
     return import_file(path)
 
 

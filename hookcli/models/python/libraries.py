@@ -29,11 +29,11 @@ def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
     RequestError : a file does not exist, is not a library, or conflicts with a loaded library.
     """
     for path in paths:
-        real = str(Path(path).resolve())
+        real = os.path.realpath(path)
         if real in torch.ops.loaded_libraries:
             continue
         if not Path(real).is_file():
-            raise file_not_found(path, place)
+            raise file_not_found(path, place, at=Path(path))
         if CAN_FORK:
             _try(path, real, place)
         torch.ops.load_library(real)  # type: ignore[no-untyped-call]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hookcli.errors import ModelError, RequestError
-from hookcli.sentences import cannot_read, missing_file
+from hookcli.plain_files import problem_of
+from hookcli.sentences import cannot_read
 
 COMPLETE = "check that the file is complete, then download or save it again"
 LIBRARIES = "add the library that defines it to the configuration: `libraries: [libmine.so]`"
@@ -16,9 +19,15 @@ def reason_of(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def file_not_found(path: str, place: str, hint: str = "check the path") -> RequestError:
-    """Return the error for a path at which nothing is."""
-    return RequestError(missing_file(path), place=place, hint=hint)
+def file_not_found(
+    path: str, place: str, hint: str = "check the path", *, at: Path | None = None
+) -> RequestError:
+    """Return the error for a path at which there is no regular file; it says what is there.
+
+    `at` is the absolute path, if the working folder may have changed since `path` was typed.
+    """
+    message = problem_of(path if at is None else at, path)
+    return RequestError(message, place=place, hint=hint)
 
 
 def damaged_file(name: str, reason: str, place: str) -> ModelError:

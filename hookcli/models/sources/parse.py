@@ -87,7 +87,7 @@ def _parsed(source: str) -> Source:
     path, after = _split(source)
     if path.is_dir():
         raise _folder(path, source)
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         module = _MODULE.fullmatch(source)
         if module and _FILE.fullmatch(source) is None:
             return PythonModule(module[1], module[2])
@@ -100,11 +100,7 @@ def _parsed(source: str) -> Source:
             )
         raise _missing(source, path)
     if not path.is_file():
-        raise RequestError(
-            f"{path.as_posix()} is not a regular file",
-            place=source,
-            hint=PYTHON_FILE,
-        )
+        raise file_not_found(path.as_posix(), source, PYTHON_FILE)
     content = _content(path, source)
     if content.kind == "python":
         return PythonFile(str(path), after)

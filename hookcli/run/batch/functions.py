@@ -34,7 +34,7 @@ def caller(batch_size: int) -> Caller:
 def _call(spec: FunctionSpec, place: str, *, batch_size: int) -> FirstBatch:
     path = places.START / spec.source
     if not path.is_file():
-        raise file_not_found(spec.source, place)
+        raise file_not_found(spec.source, place, at=path)
     value, name = _named(import_file(path), spec, place), spec.name
     if not is_loader(value) and not isinstance(value, _BATCHES):
         if not callable(value):

@@ -96,6 +96,7 @@ class Record:
         self.taken: set[int] = set()  # ids of the backward passes of the last step
         self._ranks = ranks
         self._current: TrainingStep | None = None
+        self._unmeasured: TrainingStep | None = None  # its update is made after it has ended
         self._copies: list[_Copy] = []
         self._ratios: dict[str, list[float | None]] = {}
         self._changed: dict[str, bool] = {}
@@ -159,11 +160,13 @@ class Record:
         lr: float | None,
         sampled: bool,
         partly: bool = False,
+        noted: bool = True,
         largest: float | None = None,
     ) -> TrainingStep:
         """Begin a step: the gradients are there, and the parameters are not updated yet.
 
-        With `partly` the gradients come one after another: see `add_part`.
+        With `partly` the gradients come one after another: see `add_part`. If they are not
+        `noted`, they are not in `.grad`, and nothing is known of them.
         """
         step = self._current = TrainingStep(
             step=self.steps.total,
@@ -179,7 +182,7 @@ class Record:
         if sampled:
             self.sampled.append(step.step)
             self._reached.update(id(p) for p in self._others if p.grad is not None)
-            if not partly:
+            if noted and not partly:
                 self.gradients.note(step.step)
             notes = self.gradients.latest
             if step.step and passes:
@@ -237,8 +240,8 @@ class Record:
                 norm = None if row is None else float(row["norm"])
                 self._copies.append(_Copy(name, parameter, before, stride, norm))
 
-    def end(self, inside: Sequence[BackwardPass] = ()) -> TrainingStep:
-        """End the step: the parameters are updated.
+    def end(self, inside: Sequence[BackwardPass] = (), *, measured: bool = True) -> TrainingStep:
+        """End the step: the parameters are updated; without `measured` they will be later.
 
         `inside` are the backward passes that the optimizer ran itself, as LBFGS does: the loss is
         that of the first.
@@ -254,13 +257,31 @@ class Record:
         if step.sampled:
             if inside:
                 self.gradients.note(step.step)
-            self._count(step)
-            if inside:  # the notes have the weights after the step
+            if not self.gradients.empty:
+                self._count(step)
+            if inside or step.weight_norm is None:  # the notes have the weights after the step
                 before = [copy.norm for copy in self._copies if copy.norm is not None]
                 step.weight_norm = math.hypot(*before) if before else None
-            self._measure(step)
+            if measured:
+                self._measure(step)
+            else:
+                self._unmeasured = step
         self.steps.add(step)
         return step
+
+    def measure_late(self, *, only_if_changed: bool = False) -> None:
+        """Measure the update of the last step, which the script made after the step had ended."""
+        step = self._unmeasured
+        if step is None:
+            return
+        with torch.no_grad(), disable_current_modes():
+            if only_if_changed and all(
+                torch.equal(copy.before, _every(copy.parameter, copy.stride))
+                for copy in self._copies
+            ):
+                return
+        self._unmeasured = None
+        self._measure(step)
 
     def _measure(self, step: TrainingStep) -> None:
         updates: list[float] = []

@@ -477,3 +477,80 @@ def test_a_gradient_penalty_is_not_accused_of_a_missing_zero_grad():
     training = report.records[0].training
     assert training.never_zeroed is False
     assert [(row.lr, row.largest_lr) for row in training.steps] == [(0.0, 0.01)] * 3
+
+
+def by_hand(net, gradients, update, count=4):
+    """A training without an optimizer, and the true (loss, update norm, weight norm) of steps."""
+    rows, parameters = [], list(net.parameters())
+
+    def train():
+        for _ in range(count):
+            loss = net(torch.randn(8, 4)).square().mean()
+            found = gradients(loss, parameters)
+            before = [p.detach().clone() for p in parameters]
+            for p, g in zip(parameters, found):
+                update(p, -0.1 * g)
+            changes = [p.detach() - old for p, old in zip(parameters, before)]
+            norms = [torch.cat([t.flatten() for t in ts]).norm() for ts in (changes, before)]
+            rows.append((loss.item(), *map(float, norms)))
+
+    return train, rows
+
+
+def in_grad(loss, parameters):
+    for p in parameters:
+        p.grad = None
+    loss.backward()
+    return [p.grad for p in parameters]
+
+
+def no_grad_add(p, change):
+    with torch.no_grad():
+        p.add_(change)
+
+
+def no_grad_copy(p, change):
+    with torch.no_grad():
+        p.copy_(p + change)
+
+
+@pytest.mark.parametrize(
+    "update", [no_grad_add, no_grad_copy, lambda p, change: p.data.add_(change)]
+)
+@pytest.mark.parametrize("gradients", [in_grad, torch.autograd.grad])
+def test_updates_without_an_optimizer_are_measured_when_they_are_made(gradients, update):
+    train, rows = by_hand(nn.Linear(4, 3), gradients, update)
+    report, _ = watched(train, steps="all")
+    (record,) = report.records
+    seen = [(row.loss, row.update_norm, row.weight_norm) for row in record.training.steps]
+    assert seen == [pytest.approx(row) for row in rows]
+    known = gradients is in_grad
+    for row in record.training.steps:
+        assert (row.grad_norm is not None, row.missing) == (known, 0 if known else None)
+    statuses = {row.status for row in record.parameters}
+    assert statuses == ({"ok"} if known else {None})
+    assert all(row.changed for row in record.training.updates)
+
+
+def test_gradients_that_are_looked_at_only_are_no_steps():
+    net = nn.Linear(4, 3)
+    train, _ = by_hand(net, torch.autograd.grad, lambda p, change: None)
+    report, _ = watched(train)
+    assert report.records == ()
+    (note,) = [text for text in report.warnings if "no training step" in text]
+    assert note.endswith("no gradient was added to .grad; torch.autograd.grad ran 4 times")
+
+
+def test_parameters_of_functional_calls_are_not_said_to_get_no_gradient():
+    net = nn.Linear(4, 3)
+
+    def train():
+        given = {k: p.detach().clone().requires_grad_() for k, p in net.named_parameters()}
+        for _ in range(3):
+            loss = torch.func.functional_call(net, given, (torch.ones(2, 4),)).square().mean()
+            loss.backward()
+            given = {k: (p - 0.1 * p.grad).detach().requires_grad_() for k, p in given.items()}
+
+    report, _ = watched(train)
+    assert report.records == ()
+    assert any("3 backward passes gave no parameter of a module" in t for t in report.warnings)

@@ -21,7 +21,7 @@ from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.norms import change_norms, gradients_of, is_part, local, total_norm
+from hookcli.training.norms import change_norms, each_norm, gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.sampling import Sampling
@@ -43,6 +43,12 @@ def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
         ):
             found[name] = number(float(value))
     return found
+
+
+def largest_decay(optimizer: Any) -> float | None:
+    """Return the largest weight decay of all groups; None if no group has one."""
+    values = [group.get("weight_decay") for group in optimizer.param_groups]
+    return max((float(value) for value in values if value is not None), default=None)
 
 
 def largest_rate(optimizer: Any) -> float | None:
@@ -89,6 +95,7 @@ class Record:
         self._reached: set[int] = set()  # ids of those of them that had a gradient
         self.groups = 0
         self.options: dict[str, Number | bool] = {}
+        self._decay: float | None = None  # the largest of all groups
         self.parameters = 0
         self.steps = Steps()
         self.model = root.model
@@ -103,7 +110,8 @@ class Record:
         self._first: dict[str, dict[str, Any] | None] = {}
         self._differs: dict[str, bool] = {}  # from its first values, when a sampled step begins
         self.together: dict[int, Record] = {}  # with steps between two steps of this record
-        self._not_zeroed: list[bool] = []
+        self._left: tuple[list[torch.Tensor], list[float]] | None = None
+        self._lefts: set[bool | None] = set()  # what `left_gradients` said
         self._digests: dict[int, str] = {}
         self.sampled: list[int] = []
         self.approximate = False
@@ -141,6 +149,8 @@ class Record:
         ids = {id(info.tensor) for info in self.model.parameters()}
         own = [p for p in held if id(p) in ids]
         self._others = [p for p in held if id(p) not in ids]
+        decays = [largest_decay(optimizer), self._decay if self.merged else None]
+        self._decay = max((one for one in decays if one is not None), default=None)
         if self.merged:
             known = {id(p) for p in self.own}
             self.own += [p for p in own if id(p) not in known]
@@ -179,22 +189,56 @@ class Record:
             sampled=sampled,
             scale=next((p.scale for p in passes if p.scale is not None), None),
         )
+        if passes and id(self) in passes[0].left:
+            self._lefts.add(passes[0].left[id(self)])
         if sampled:
             self.sampled.append(step.step)
             self._reached.update(id(p) for p in self._others if p.grad is not None)
             if noted and not partly:
                 self.gradients.note(step.step)
             notes = self.gradients.latest
-            if step.step and passes:
-                self._not_zeroed.append(id(self.root) in passes[0].held)
             self._copy(notes)
         return step
 
-    def add_part(self, parameters: Sequence[torch.Tensor], norm: Any) -> None:
+    def keep_gradient_norms(self) -> None:
+        """Keep the norms of the gradients that the last step has left, to compare them in backward."""
+        held = [p for p in self.own if p.grad is not None]
+        self._left = held, each_norm(gradients_of(held))
+
+    def left_gradients(self) -> bool | None:
+        """Return whether the gradients that the last step left are there, when backward begins.
+
+        True: each one is, unchanged, so that nothing reset them. False: none is. None: it is not
+        known, or some were reset, or they were scaled.
+        """
+        if self._left is None:
+            return None
+        held, norms = self._left
+        there = [p for p in held if p.grad is not None]
+        now = each_norm(gradients_of(there))
+        if not any(norms) or not all(map(math.isfinite, norms)):
+            return None
+        if len(there) == len(held) and now == norms:
+            return True
+        return None if any(now) else False
+
+    @property
+    def is_never_zeroed(self) -> bool:
+        """Whether no gradient was reset so far, at the steps that were looked at."""
+        return self._lefts == {True}
+
+    def _never_zeroed(self) -> bool | None:
+        """Return whether no gradient was reset at any step; None if that is not known."""
+        return False if False in self._lefts else self.is_never_zeroed or None
+
+    def add_part(self, parameters: Sequence[torch.Tensor], norm: Any, optimizer: Any) -> None:
         """Add the gradients of an optimizer that steps now, inside of backward."""
         step = self._current
         if step is None:
             return
+        rates = [step.lr, step.largest_lr, learning_rate(optimizer), largest_rate(optimizer)]
+        if len(self.merged) > 1 or rates[3] is not None:
+            step.largest_lr = max((rate for rate in rates if rate is not None), default=None)
         if isinstance(norm, torch.Tensor):
             norm = float(norm)
         step.grad_norm = math.hypot(step.grad_norm, norm)
@@ -316,6 +360,9 @@ class Record:
                 groups=self.groups,
                 options=self.options,
                 merged=max(1, len(self.merged)),
+                largest_weight_decay=None
+                if self._decay is None or max(self.groups, len(self.merged)) < 2
+                else number(self._decay),
                 elsewhere_idle=sum(id(p) not in self._reached for p in self._others)
                 if self.sampled and not self.merged
                 else None,
@@ -347,7 +394,7 @@ class Record:
             calls=root.calls,
             evaluations=root.evaluations,
             graphless=root.graphless,
-            never_zeroed=all(self._not_zeroed) if self._not_zeroed else None,
+            never_zeroed=self._never_zeroed(),
             unheld=unheld,
             compiled=root.compiled,
             eval_modules=tuple(sorted(root.eval_modules)),

@@ -38,7 +38,7 @@ from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
-from hookcli.training.norms import local
+from hookcli.training.norms import is_not_zero, local, outside_modes
 from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
 from hookcli.training.sampling import MOST_CALLS
 
@@ -281,12 +281,15 @@ class RootWatch:
         if hooks.clock.open:
             hooks.follow(optimizer)
 
-    def holds_gradients(self, held: set[int]) -> bool:
-        """Return whether one of these parameters, by identity, has a gradient that is not zero."""
-        with torch.no_grad(), disable_current_modes():
+    def has_gradients(self) -> bool:
+        """Return whether a parameter has a gradient, as far as that is known without waiting.
+
+        Of a gradient on the CPU a part is read; one of zeros is none.
+        """
+        with torch.no_grad(), outside_modes():
             for info in self.model.parameters():
-                grad = info.tensor.grad if id(info.tensor) in held else None
-                if grad is not None and _is_not_zero(local(grad)):
+                grad = info.tensor.grad
+                if grad is not None and (grad.device.type != "cpu" or is_not_zero(local(grad))):
                     return True
         return False
 
@@ -401,14 +404,6 @@ class _Last(Portable):
             with contextlib.suppress(Exception):
                 self.handle.remove()
                 self._watch.close()
-
-
-def _is_not_zero(gradient: torch.Tensor) -> bool:
-    if gradient.is_meta:
-        return False
-    if gradient.layout is torch.sparse_coo:
-        gradient = gradient.coalesce().values()
-    return bool(gradient.count_nonzero())
 
 
 class _Begins:

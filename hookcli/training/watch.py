@@ -99,6 +99,7 @@ class Watch:
         self._last_task = -1
         self._scaler = Scaler()
         self._scale: float | None = None
+        self._awaited: set[int] = set()  # ids of records: are their gradients left in backward?
         self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
         self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record
         self._early: dict[int, list[TrainingStep]] = {}  # skipped before the first step, by root
@@ -373,9 +374,24 @@ class Watch:
             self._measure_by_hand(root)
         current = self._pending[-1]
         if id(root) not in current.roots:
+            more = len(self._pending) > 1 and current.fills and self._adds(root)
             current.roots.add(id(root))
-            if current.fills and root.is_observed and root.holds_gradients(self._seen.held_ids()):
-                current.held.add(id(root))
+            if self._awaited and current.fills and not more:
+                for record in self._seen.records:
+                    if record.root is root and id(record) in self._awaited:
+                        current.left[id(record)] = record.left_gradients()
+
+    def _adds(self, root: RootWatch) -> bool:
+        """Return whether this backward pass adds to gradients of earlier passes of the step.
+
+        Those that were erased are forgotten: a generator's pass gives the discriminator gradients.
+        """
+        earlier = [one for one in self._pending[:-1] if one.fills and id(root) in one.roots]
+        if not earlier or root.has_gradients():
+            return bool(earlier)
+        for one in earlier:
+            one.roots.discard(id(root))
+        return False
 
     def _measure_by_hand(self, root: RootWatch) -> None:
         """Measure the update that the script made itself before this backward pass of a root."""
@@ -536,6 +552,10 @@ class Watch:
         self._last_of[id(root)] = record
         root.rest()
         root.ended_step()
+        self._awaited.discard(id(record))
+        if record.is_never_zeroed or self._is_sampled_in(record):
+            record.keep_gradient_norms()
+            self._awaited.add(id(record))
 
     def _note_order(self, record: Record) -> None:
         """Note the records of other roots and optimizers that stepped since this one did."""
@@ -635,7 +655,7 @@ class Watch:
                     partly=True,
                 )
                 self._merging[1].append(record)
-            record.add_part(own, norm_now(own))
+            record.add_part(own, norm_now(own), optimizer)
 
     def _end_merged(self) -> None:
         """End the step of the optimizers that stepped inside of a backward pass."""

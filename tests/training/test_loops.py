@@ -554,3 +554,70 @@ def test_parameters_of_functional_calls_are_not_said_to_get_no_gradient():
     report, _ = watched(train)
     assert report.records == ()
     assert any("3 backward passes gave no parameter of a module" in t for t in report.warnings)
+
+
+@pytest.mark.parametrize(
+    "reset, wanted",
+    [
+        (lambda step, net: None, True),
+        (lambda step, net: net.zero_grad(), False),
+        (lambda step, net: net.zero_grad(set_to_none=False), False),
+        (lambda step, net: step == 9 and net.zero_grad(), False),  # between sampled steps
+        (lambda step, net: [p.grad.data.mul_(0.9) for p in net.parameters() if step], None),
+        (lambda step, net: net[0].zero_grad(), None),
+    ],
+)
+def test_never_zeroed_is_claimed_only_where_each_gradient_was_left(reset, wanted):
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(12):
+            reset(step, net)
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    assert report.records[0].training.never_zeroed is wanted
+
+
+def test_of_two_optimizers_only_the_one_whose_gradients_were_left_is_never_zeroed():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        first = torch.optim.SGD(net[0].parameters(), lr=0.01)
+        second = torch.optim.Adam(net[1].parameters(), lr=0.01)
+        for _ in range(5):
+            first.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            first.step()
+            second.step()
+
+    report, _ = watched(train)
+    found = {r.training.optimizer.type: r.training.never_zeroed for r in report.records}
+    assert found == {"SGD": False, "Adam": True}
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_erased_gradients_of_a_generator_are_not_in_the_loss_of_the_discriminator(to_none):
+    generator, discriminator = nn.Linear(2, 4), nn.Linear(4, 1)
+    losses = []
+
+    def train():
+        ours = torch.optim.SGD(generator.parameters(), lr=0.01)
+        theirs = torch.optim.SGD(discriminator.parameters(), lr=0.01)
+        for _ in range(4):
+            fake = generator(torch.randn(8, 2))
+            ours.zero_grad(to_none)
+            first = -discriminator(fake).mean()
+            first.backward()
+            theirs.zero_grad(to_none)
+            second = discriminator(fake.detach()).mean() - discriminator(torch.randn(8, 4)).mean()
+            second.backward()
+            ours.step()
+            theirs.step()
+            losses.append((first.item(), second.item()))
+
+    report, _ = watched(train)
+    seen = [[(row.loss, row.backwards) for row in r.training.steps] for r in report.records]
+    assert seen == [[(pytest.approx(loss), 1) for loss in column] for column in zip(*losses)]

@@ -18,7 +18,8 @@ class StepRow:
     values that these backwards started from, without the factor of a GradScaler, which is `scale`.
     `grad_norm` is the 2-norm of all gradients of the optimizer when it steps; if it trains several
     roots, of those of this root. `lr` is the learning rate of its first group, and `largest_lr` the
-    largest of several groups, or of several optimizers that step inside backward. A step that GradScaler `skipped` did not run the optimizer.
+    largest of several groups, or of several optimizers that step inside backward. A step that
+    GradScaler `skipped` did not run the optimizer.
 
     Only `sampled` steps, which are observed in detail, have the other figures. `weight_norm` is the
     2-norm of all parameters before the step, `update_norm` that of their change in the step, and
@@ -107,7 +108,9 @@ class TrainingInfo:
     `partly` has the sampled steps with so many calls that only their first forwards were observed
     in detail, each with the number of those; the figures of parameters are those of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
-    because the earlier ones took too much time.
+    because the earlier ones took too much time. `shared` are the records of other roots that the
+    same steps train, as of an optimizer that has the parameters of several roots. `calls` is None
+    if some calls were inside transforms of torch.func, which are not counted.
     """
 
     record: str
@@ -122,7 +125,7 @@ class TrainingInfo:
     sampled: tuple[int, ...]
     steps: tuple[StepRow, ...]
     updates: tuple[UpdateRow, ...]
-    calls: int
+    calls: int | None
     evaluations: int
     graphless: int
     never_zeroed: bool | None
@@ -136,3 +139,4 @@ class TrainingInfo:
     rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
     partly: dict[int, int] | None = absent()  # noqa: RUF009  # it is a field()
     omitted: int | None = absent()  # it is a field()
+    shared: tuple[str, ...] | None = absent()  # it is a field()

@@ -114,6 +114,8 @@ class ObservedScript:
         for record in records:
             record.root.name_again()
         name_records(records)
+        for record in records:
+            record.shared = [other for other in records if record.is_of_same_steps(other)]
         held = self.held_ids()
         reports = []
         for record in records:
@@ -201,7 +203,7 @@ class ObservedScript:
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
                 rows.append(
-                    OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
+                    OtherModule(root.name, type(root.root).__name__, root.known_calls, count, place)
                 )
         return rows
 

@@ -110,6 +110,8 @@ class Record:
         self._first: dict[str, dict[str, Any] | None] = {}
         self._differs: dict[str, bool] = {}  # from its first values, when a sampled step begins
         self.together: dict[int, Record] = {}  # with steps between two steps of this record
+        self.shared: list[Record] = []  # of other roots, trained by the same steps
+        self.passes = 0  # a number that differs for other backward passes, without an optimizer
         self._left: tuple[list[torch.Tensor], list[float]] | None = None
         self._lefts: set[bool | None] = set()  # what `left_gradients` said
         self._digests: dict[int, str] = {}
@@ -131,6 +133,14 @@ class Record:
     def rate(self) -> float | None:
         """The learning rate now."""
         return None if self._optimizer is None else learning_rate(self._optimizer)
+
+    def is_of_same_steps(self, other: Record) -> bool:
+        """Return whether each step of this record is one of another record, of another root."""
+        if self is other or self.root is other.root or self.steps.total != other.steps.total:
+            return False
+        if self._optimizer is None:
+            return other._optimizer is None and self.passes == other.passes
+        return self._optimizer is other._optimizer
 
     @property
     def ended_sampled(self) -> bool:
@@ -201,7 +211,7 @@ class Record:
         return step
 
     def keep_gradient_norms(self) -> None:
-        """Keep the norms of the gradients that the last step has left, to compare them in backward."""
+        """Keep the norms of the gradients that the last step has left, for `left_gradients`."""
         held = [p for p in self.own if p.grad is not None]
         self._left = held, each_norm(gradients_of(held))
 
@@ -391,7 +401,7 @@ class Record:
                 )
                 for name, ratios in self._ratios.items()
             ),
-            calls=root.calls,
+            calls=root.known_calls,
             evaluations=root.evaluations,
             graphless=root.graphless,
             never_zeroed=self._never_zeroed(),
@@ -404,6 +414,7 @@ class Record:
             digests=self._digests or None,
             partly=root.partly_seen() or None,
             omitted=self.sampling.omitted or None,
+            shared=tuple(other.name for other in self.shared) or None,
         )
 
     def form(self) -> str:

@@ -92,6 +92,7 @@ class RootWatch:
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
+        self.has_hidden_calls = False  # inside transforms of torch.func: they are not counted
         self.forwards = 0  # with gradients, since the last step
         self.began: float | None = None  # the first of them, by time.perf_counter
         self._limited = limited  # whether the calls that a step observes are
@@ -124,6 +125,11 @@ class RootWatch:
     def is_plain(self) -> bool:
         """Whether its calls are seen, and none of its modules has hooks of a sampled step."""
         return self._sees_calls and not self._is_attached
+
+    @property
+    def known_calls(self) -> int | None:
+        """The number of calls; None if some were not counted."""
+        return None if self.has_hidden_calls else self.calls
 
     def watch_parameters(self) -> None:
         """Be called when a backward pass reaches a parameter: the outputs are not seen."""

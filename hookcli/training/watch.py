@@ -292,6 +292,7 @@ class Watch:
             self._forget_end()  # of a call that raised
         root.running = depth.calls
         if _is_hidden():
+            root.has_hidden_calls |= current_graph_task_id() == -1
             return None
         kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
         replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})

@@ -179,8 +179,20 @@ def observed(report: TrainingReport) -> str:
     infos = [training_of(record) for record in report.records]
     if not infos:
         return f"no training was seen{rank}{eager}"
-    detailed = sum(len(info.sampled) for info in infos)
-    total = sum(info.total for info in infos)
+    counted_ones = _counted_once(infos)
+    detailed = sum(len(info.sampled) for info in counted_ones)
+    total = sum(info.total for info in counted_ones)
     unit = "pass" if all(info.unit == "backward" for info in infos) else "step"
     steps = counted(total, unit, "passes" if unit == "pass" else None)
     return f"{detailed:,} of {steps} in detail ({escape(tracking.steps)}){rank}{eager}"
+
+
+def _counted_once(infos: Sequence[TrainingInfo]) -> list[TrainingInfo]:
+    """Return one record for the same steps, which may train several roots."""
+    names: set[str] = set()
+    found = []
+    for info in infos:
+        if names.isdisjoint(info.shared or ()):
+            found.append(info)
+        names.add(info.record)
+    return found

@@ -46,8 +46,8 @@ RULE = Rule(
     of_training=True,
     looks_at="gradients",
     says="gradients are reset between the steps of an optimizer",
-    computes="At sampled steps, and at all steps until a reset is seen, compares the gradients at the beginning of "
-    "backward with those that the optimizer's last step left. If each of its parameters still has "
+    computes="At sampled steps, and at all steps until a reset is seen, compares the gradients at "
+    "the beginning of backward with those that the optimizer's last step left. If each of its parameters still has "
     "the same one, by its norm, at each of these steps, nothing resets them. Accumulation resets "
     "them once a step, and passes. Gradients that are scaled down, or of which some are reset, are "
     "not judged.",

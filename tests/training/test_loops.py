@@ -14,7 +14,10 @@ from torch import nn
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, training_spec_of
+from hookcli.formats.run.facts import figures, observed
 from hookcli.report.training import ScriptInfo
+from hookcli.rules.catalogue import with_training_set
+from hookcli.rules.judge_training import judge_training
 from hookcli.script.ending import EndOfRun
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
@@ -621,3 +624,123 @@ def test_erased_gradients_of_a_generator_are_not_in_the_loss_of_the_discriminato
     report, _ = watched(train)
     seen = [[(row.loss, row.backwards) for row in r.training.steps] for r in report.records]
     assert seen == [[(pytest.approx(loss), 1) for loss in column] for column in zip(*losses)]
+
+
+def losses_of(net, x):
+    return net(x).square().mean()
+
+
+def test_the_largest_rate_and_decay_of_all_groups_count():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        groups = [
+            {"params": net[0].parameters(), "lr": 0.0},
+            {"params": net[1].parameters(), "weight_decay": 0.5},
+        ]
+        optimizer = torch.optim.SGD(groups, lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            losses_of(net, torch.randn(8, 4)).backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    optimizer = report.records[0].training.optimizer
+    assert (optimizer.options["weight_decay"], optimizer.largest_weight_decay) == (0, 0.5)
+    assert "largest lr 0.1" in figures(report.records[0])
+
+
+def test_optimizers_that_step_in_backward_have_a_largest_rate():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+    rates = {p: 0.01 * i for i, p in enumerate(net.parameters())}
+    optimizers = {p: torch.optim.SGD([p], lr=rate) for p, rate in rates.items()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    def train():
+        for p in net.parameters():
+            p.register_post_accumulate_grad_hook(update)
+        for _ in range(3):
+            losses_of(net, torch.randn(8, 4)).backward()
+
+    report, _ = watched(train)
+    assert [row.largest_lr for row in report.records[0].training.steps] == [0.03] * 3
+
+
+@pytest.mark.parametrize("optimized", [True, False])
+def test_steps_that_train_two_roots_are_counted_once(optimized):
+    one, other = nn.Linear(4, 3), nn.Linear(3, 2)
+    parameters = [*one.parameters(), *other.parameters()]
+
+    def train():
+        optimizer = torch.optim.SGD(parameters, lr=0.1) if optimized else None
+        for _ in range(4):
+            for p in parameters:
+                p.grad = None
+            losses_of(other, one(torch.randn(8, 4))).backward()
+            if optimizer:
+                optimizer.step()
+
+    report, _ = watched(train)
+    assert [record.training.total for record in report.records] == [4, 4]
+    assert observed(report).startswith(f"3 of 4 {'steps' if optimized else 'passes'} in detail")
+    names = [record.training.record for record in report.records]
+    assert [record.training.shared for record in report.records] == [(names[1],), (names[0],)]
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_copy_that_no_optimizer_has_is_not_accused_of_never_running(copied):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.more = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.body(x)
+
+    net = Net()
+
+    def train():
+        trained = net.body if copied else net
+        optimizer = torch.optim.SGD(trained.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            losses_of(net, torch.randn(8, 4)).backward()
+            optimizer.step()
+            for p, q in zip(net.body.parameters(), net.more.parameters()):
+                q.data.lerp_(p.data, 0.1 * copied)
+
+    report, _ = watched(train)
+    (record,) = judge_training(report, with_training_set(())).records
+    bad = {finding.rule for finding in record.checks if finding.status == "fail"}
+    assert bool(bad & {"uncalled_modules", "grad_exists"}) is not copied
+
+
+def test_calls_inside_transforms_are_not_known():
+    net = nn.Linear(4, 2)
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            found = torch.func.grad(
+                lambda given, x: torch.func.functional_call(net, given, (x,)).square().mean()
+            )({k: p.detach() for k, p in net.named_parameters()}, torch.ones(2, 4))
+            for name, p in net.named_parameters():
+                p.grad = found[name]
+            optimizer.step()
+
+    report, _ = watched(train)
+    assert report.records[0].training.calls is None
+
+
+def test_weights_that_are_nan_are_not_said_to_be_set_back():
+    """The statistics of NaN are always the same."""
+    net = nn.Linear(4, 2)
+    torch.nn.init.constant_(net.weight, math.nan)
+    report, _ = watched(steps_of(net), steps="all")
+    (row,) = [row for row in report.records[0].training.updates if row.name == "weight"]
+    assert row.restored is None
+    judged = judge_training(report, with_training_set(())).records[0]
+    assert not any("back" in f.message for f in judged.checks if f.status == "fail")

@@ -47,10 +47,10 @@ RULE = Rule(
     looks_at="gradients",
     says="gradients are reset between the steps of an optimizer",
     computes="At sampled steps, and at all steps until a reset is seen, compares the gradients at "
-    "the beginning of backward with those that the optimizer's last step left. If each of its parameters still has "
-    "the same one, by its norm, at each of these steps, nothing resets them. Accumulation resets "
-    "them once a step, and passes. Gradients that are scaled down, or of which some are reset, are "
-    "not judged.",
+    "the beginning of backward with those that the optimizer's last step left. If each of its "
+    "parameters still has the same one, by its norm, at each of these steps, nothing resets them. "
+    "Accumulation resets them once a step, and passes. Gradients that are scaled down, or of which "
+    "some are reset, are not judged.",
     formula="grad before the backward of a step is None, or not that of the last step",
     source="torch.optim.Optimizer.zero_grad; torch.Tensor.backward: gradients accumulate",
     fails="a loop with loss.backward() and optimizer.step(), without optimizer.zero_grad()",

@@ -18,7 +18,8 @@ class StepRow:
     values that these backwards started from, without the factor of a GradScaler, which is `scale`.
     `grad_norm` is the 2-norm of all gradients of the optimizer when it steps; if it trains several
     roots, of those of this root. `lr` is the learning rate of its first group, and `largest_lr` the
-    largest of several groups. A step that GradScaler `skipped` did not run the optimizer.
+    largest of several groups, or of several optimizers that step inside backward. A step that
+    GradScaler `skipped` did not run the optimizer.
 
     Only `sampled` steps, which are observed in detail, have the other figures. `weight_norm` is the
     2-norm of all parameters before the step, `update_norm` that of their change in the step, and
@@ -51,7 +52,8 @@ class OptimizerInfo:
     `parameters` is the number of its tensors, and `elsewhere` the number of those that are not
     parameters of the root; `elsewhere_idle` counts those of them whose gradient was None at every
     sampled step. `merged` is the number of optimizers that step inside backward and are counted as
-    one. `options` are the numbers of its first group, such as lr and weight_decay.
+    one. `options` are the numbers of its first group, such as lr and weight_decay;
+    `largest_weight_decay` is that of all groups, if there are several.
     """
 
     type: str
@@ -61,6 +63,7 @@ class OptimizerInfo:
     options: dict[str, Number | bool]
     merged: int = 1
     elsewhere_idle: int | None = absent()  # it is a field()
+    largest_weight_decay: Number | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,9 @@ class TrainingInfo:
     with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
     `train_modules` those that ran in train mode; `eval_steps` are the sampled steps of the former.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
-    mode. `never_zeroed`: at every sampled step after the first, gradients of the previous step were
-    still there, unchanged, when backward began (None if that was not seen). `together` are the
+    mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
+    was still there, unchanged, when backward began; False if none was there at one of them, and
+    None if neither was seen, as of gradients that are scaled down. `together` are the
     records that made steps between two steps of this record, as the parts of a GAN do.
 
     `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
@@ -104,7 +108,9 @@ class TrainingInfo:
     `partly` has the sampled steps with so many calls that only their first forwards were observed
     in detail, each with the number of those; the figures of parameters are those of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
-    because the earlier ones took too much time.
+    because the earlier ones took too much time. `shared` are the records of other roots that the
+    same steps train, as of an optimizer that has the parameters of several roots. `calls` is None
+    if some calls were inside transforms of torch.func, which are not counted.
     """
 
     record: str
@@ -119,7 +125,7 @@ class TrainingInfo:
     sampled: tuple[int, ...]
     steps: tuple[StepRow, ...]
     updates: tuple[UpdateRow, ...]
-    calls: int
+    calls: int | None
     evaluations: int
     graphless: int
     never_zeroed: bool | None
@@ -133,3 +139,4 @@ class TrainingInfo:
     rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
     partly: dict[int, int] | None = absent()  # noqa: RUF009  # it is a field()
     omitted: int | None = absent()  # it is a field()
+    shared: tuple[str, ...] | None = absent()  # it is a field()

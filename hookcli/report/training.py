@@ -54,7 +54,7 @@ class OtherModule:
 
     name: str
     type: str
-    calls: int
+    calls: int | None
     parameters: int
     place: str | None
 

@@ -75,6 +75,17 @@ def _explained(
     return (cause_of(rows[min(known)]), advice_of(rows[min(known)])) if known else ("", None)
 
 
+def _left_out(report: Report) -> set[str]:
+    """Return the parameters of modules that never ran, if no optimizer of the training has them.
+
+    As of an EMA copy, which the script writes: it is no part of the model that is trained.
+    """
+    if report.training is None:
+        return set()
+    idle = {row.name for row in report.uncalled}
+    return {name for name in report.training.unheld if idle.intersection(modules_above(name))}
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
@@ -84,7 +95,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         yield no_match("parameter", options["at"])
         return
-    groups = _groups(report, rows)
+    left_out = _left_out(report)
+    groups = _groups(report, [row for row in rows if row.name not in left_out])
     where = places(report) if groups else {}
     idle = {row.name for row in report.uncalled}
     why_missing, first = reasons(report), _first_reasons(report)

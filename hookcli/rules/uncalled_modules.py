@@ -27,6 +27,20 @@ def _own(report: Report) -> dict[str, set[str | None]]:
     return states
 
 
+def _unheld(report: Report) -> set[str]:
+    """Return the names above parameters none of which an optimizer of the training holds."""
+    if report.training is None:
+        return set()
+    unheld, above, others = set(report.training.unheld), set[str](), set[str]()
+    for row in report.parameters:
+        for name in (row.name, *row.shared_with):
+            found = above if row.status == "frozen" or row.name in unheld else others
+            while name:
+                name = name.rpartition(".")[0]
+                found.add(name)
+    return above - others
+
+
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
     """Yield the modules that are not inside another of the rows."""
     names = {row.name for row in rows}
@@ -92,6 +106,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.error is not None:
         return
     states = _own(report) if report.uncalled else {}
+    unheld = _unheld(report) if report.uncalled else set()
     aside, unknown, healthy = 0, 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
@@ -102,7 +117,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if statuses is not None and statuses & _USED:
             continue
-        if report.training is not None and statuses == {"frozen"}:
+        if report.training is not None and (statuses == {"frozen"} or row.name in unheld):
             continue  # such as an EMA copy, which the script writes and does not train
         if statuses is not None and statuses <= _UNKNOWN and not options["all"]:
             unknown += 1

@@ -29,8 +29,9 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one real element: a tensor, except on the CPU. `scale` is the
     factor of a GradScaler in it. `place` is the line of the script that called backward. `roots`
-    are the ids of the roots that the pass reached; `held` are those of them whose parameters had
-    gradients before. `graph` is that of a loss that is not finite.
+    are the ids of the roots that the pass reached. `left` tells of records, by id, whether the
+    gradients of their last step were still there: see `Record.left_gradients`. `graph` is that of
+    a loss that is not finite.
 
     `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
     ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
@@ -43,7 +44,7 @@ class BackwardPass:
     place: str | None
     scale: float | None = None
     roots: set[int] = field(default_factory=set)
-    held: set[int] = field(default_factory=set)
+    left: dict[int, bool | None] = field(default_factory=dict)
     graph: ScriptLossGraph | None = None
     fills: bool = True
     inputs: frozenset[int] | None = None

@@ -75,6 +75,23 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     return careful_norm(tensors)
 
 
+def is_not_zero(tensor: torch.Tensor) -> bool:
+    """Return whether an element is not zero; the first ones are read first."""
+    if tensor.is_meta:
+        return False
+    if tensor.layout is not torch.strided:
+        return bool(norm_of(tensor) is None or careful_norm([tensor]))
+    return bool(tensor[:1].any() if tensor.dim() else tensor) or bool(tensor.any())
+
+
+def each_norm(tensors: list[torch.Tensor]) -> list[float]:
+    """Return the 2-norm of each of these tensors."""
+    with torch.no_grad(), outside_modes():
+        if _are_plain(tensors):
+            return [float(norm) for norm in torch.stack(foreach_norm(tensors, 2)).tolist()]
+        return [careful_norm([tensor]) for tensor in tensors]
+
+
 def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[float | None]:
     """Return the 2-norm of each change; None if it is not known. `before` is overwritten."""
     with torch.no_grad(), outside_modes():

@@ -40,7 +40,8 @@ class ObservedScript:
 
     `roots` and `by_hand` are by the id of a module and of a root, `optimizers` by their own ids.
     `by_hand` has roots that no optimizer has trained so far. `detached` is the reason why the
-    observation ended early. `compiles` tells whether the script uses torch.compile.
+    observation ended early. `passes` counts the backward passes through roots, by whether they add
+    to `.grad`. `compiles` tells whether the script uses torch.compile.
     """
 
     job: RunJob
@@ -54,6 +55,7 @@ class ObservedScript:
     unmatched: UnmatchedHooks = field(default_factory=UnmatchedHooks)
     notes: list[str] = field(default_factory=list)
     detached: str | None = None
+    passes: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     compiles: bool = False
 
     def is_wanted(self, root: RootWatch) -> bool:
@@ -112,6 +114,8 @@ class ObservedScript:
         for record in records:
             record.root.name_again()
         name_records(records)
+        for record in records:
+            record.shared = [other for other in records if record.is_of_same_steps(other)]
         held = self.held_ids()
         reports = []
         for record in records:
@@ -167,11 +171,22 @@ class ObservedScript:
         if any(record.approximate for record in self.records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self.detached is None:
-            notes.append(
-                "no training step was seen: no optimizer stepped and no backward ran in this "
-                "process; those that it starts are not observed"
-            )
+            notes.append(self._no_step())
         return notes
+
+    def _no_step(self) -> str:
+        """Return a note that nothing was trained, as far as it was seen."""
+        seen = "no training step was seen: no optimizer stepped and "
+        if self.passes[True]:
+            many = counted(self.passes[True], "backward pass", "backward passes")
+            return f"{seen}{many} gave no parameter of a module a gradient"
+        if self.passes[False]:
+            many = counted(self.passes[False], "time")
+            return f"{seen}no gradient was added to .grad; torch.autograd.grad ran {many}"
+        return (
+            f"{seen}no backward ran through a module in this process; those that it starts are not "
+            "observed"
+        )
 
     def _others(self) -> list[OtherModule]:
         trained = {id(record.root) for record in self.records}
@@ -188,7 +203,7 @@ class ObservedScript:
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
                 rows.append(
-                    OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
+                    OtherModule(root.name, type(root.root).__name__, root.known_calls, count, place)
                 )
         return rows
 

@@ -21,7 +21,7 @@ from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.norms import change_norms, gradients_of, is_part, local, total_norm
+from hookcli.training.norms import change_norms, each_norm, gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.sampling import Sampling
@@ -43,6 +43,12 @@ def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
         ):
             found[name] = number(float(value))
     return found
+
+
+def largest_decay(optimizer: Any) -> float | None:
+    """Return the largest weight decay of all groups; None if no group has one."""
+    values = [group.get("weight_decay") for group in optimizer.param_groups]
+    return max((float(value) for value in values if value is not None), default=None)
 
 
 def largest_rate(optimizer: Any) -> float | None:
@@ -89,6 +95,7 @@ class Record:
         self._reached: set[int] = set()  # ids of those of them that had a gradient
         self.groups = 0
         self.options: dict[str, Number | bool] = {}
+        self._decay: float | None = None  # the largest of all groups
         self.parameters = 0
         self.steps = Steps()
         self.model = root.model
@@ -96,13 +103,17 @@ class Record:
         self.taken: set[int] = set()  # ids of the backward passes of the last step
         self._ranks = ranks
         self._current: TrainingStep | None = None
+        self._unmeasured: TrainingStep | None = None  # its update is made after it has ended
         self._copies: list[_Copy] = []
         self._ratios: dict[str, list[float | None]] = {}
         self._changed: dict[str, bool] = {}
         self._first: dict[str, dict[str, Any] | None] = {}
         self._differs: dict[str, bool] = {}  # from its first values, when a sampled step begins
         self.together: dict[int, Record] = {}  # with steps between two steps of this record
-        self._not_zeroed: list[bool] = []
+        self.shared: list[Record] = []  # of other roots, trained by the same steps
+        self.passes = 0  # a number that differs for other backward passes, without an optimizer
+        self._left: tuple[list[torch.Tensor], list[float]] | None = None
+        self._lefts: set[bool | None] = set()  # what `left_gradients` said
         self._digests: dict[int, str] = {}
         self.sampled: list[int] = []
         self.approximate = False
@@ -123,6 +134,14 @@ class Record:
         """The learning rate now."""
         return None if self._optimizer is None else learning_rate(self._optimizer)
 
+    def is_of_same_steps(self, other: Record) -> bool:
+        """Return whether each step of this record is one of another record, of another root."""
+        if self is other or self.root is other.root or self.steps.total != other.steps.total:
+            return False
+        if self._optimizer is None:
+            return other._optimizer is None and self.passes == other.passes
+        return self._optimizer is other._optimizer
+
     @property
     def ended_sampled(self) -> bool:
         """Whether the last step that ended was a sampled one."""
@@ -140,6 +159,8 @@ class Record:
         ids = {id(info.tensor) for info in self.model.parameters()}
         own = [p for p in held if id(p) in ids]
         self._others = [p for p in held if id(p) not in ids]
+        decays = [largest_decay(optimizer), self._decay if self.merged else None]
+        self._decay = max((one for one in decays if one is not None), default=None)
         if self.merged:
             known = {id(p) for p in self.own}
             self.own += [p for p in own if id(p) not in known]
@@ -159,11 +180,13 @@ class Record:
         lr: float | None,
         sampled: bool,
         partly: bool = False,
+        noted: bool = True,
         largest: float | None = None,
     ) -> TrainingStep:
         """Begin a step: the gradients are there, and the parameters are not updated yet.
 
-        With `partly` the gradients come one after another: see `add_part`.
+        With `partly` the gradients come one after another: see `add_part`. If they are not
+        `noted`, they are not in `.grad`, and nothing is known of them.
         """
         step = self._current = TrainingStep(
             step=self.steps.total,
@@ -176,22 +199,56 @@ class Record:
             sampled=sampled,
             scale=next((p.scale for p in passes if p.scale is not None), None),
         )
+        if passes and id(self) in passes[0].left:
+            self._lefts.add(passes[0].left[id(self)])
         if sampled:
             self.sampled.append(step.step)
             self._reached.update(id(p) for p in self._others if p.grad is not None)
-            if not partly:
+            if noted and not partly:
                 self.gradients.note(step.step)
             notes = self.gradients.latest
-            if step.step and passes:
-                self._not_zeroed.append(id(self.root) in passes[0].held)
             self._copy(notes)
         return step
 
-    def add_part(self, parameters: Sequence[torch.Tensor], norm: Any) -> None:
+    def keep_gradient_norms(self) -> None:
+        """Keep the norms of the gradients that the last step has left, for `left_gradients`."""
+        held = [p for p in self.own if p.grad is not None]
+        self._left = held, each_norm(gradients_of(held))
+
+    def left_gradients(self) -> bool | None:
+        """Return whether the gradients that the last step left are there, when backward begins.
+
+        True: each one is, unchanged, so that nothing reset them. False: none is. None: it is not
+        known, or some were reset, or they were scaled.
+        """
+        if self._left is None:
+            return None
+        held, norms = self._left
+        there = [p for p in held if p.grad is not None]
+        now = each_norm(gradients_of(there))
+        if not any(norms) or not all(map(math.isfinite, norms)):
+            return None
+        if len(there) == len(held) and now == norms:
+            return True
+        return None if any(now) else False
+
+    @property
+    def is_never_zeroed(self) -> bool:
+        """Whether no gradient was reset so far, at the steps that were looked at."""
+        return self._lefts == {True}
+
+    def _never_zeroed(self) -> bool | None:
+        """Return whether no gradient was reset at any step; None if that is not known."""
+        return False if False in self._lefts else self.is_never_zeroed or None
+
+    def add_part(self, parameters: Sequence[torch.Tensor], norm: Any, optimizer: Any) -> None:
         """Add the gradients of an optimizer that steps now, inside of backward."""
         step = self._current
         if step is None:
             return
+        rates = [step.lr, step.largest_lr, learning_rate(optimizer), largest_rate(optimizer)]
+        if len(self.merged) > 1 or rates[3] is not None:
+            step.largest_lr = max((rate for rate in rates if rate is not None), default=None)
         if isinstance(norm, torch.Tensor):
             norm = float(norm)
         step.grad_norm = math.hypot(step.grad_norm, norm)
@@ -237,8 +294,8 @@ class Record:
                 norm = None if row is None else float(row["norm"])
                 self._copies.append(_Copy(name, parameter, before, stride, norm))
 
-    def end(self, inside: Sequence[BackwardPass] = ()) -> TrainingStep:
-        """End the step: the parameters are updated.
+    def end(self, inside: Sequence[BackwardPass] = (), *, measured: bool = True) -> TrainingStep:
+        """End the step: the parameters are updated; without `measured` they will be later.
 
         `inside` are the backward passes that the optimizer ran itself, as LBFGS does: the loss is
         that of the first.
@@ -254,13 +311,31 @@ class Record:
         if step.sampled:
             if inside:
                 self.gradients.note(step.step)
-            self._count(step)
-            if inside:  # the notes have the weights after the step
+            if not self.gradients.empty:
+                self._count(step)
+            if inside or step.weight_norm is None:  # the notes have the weights after the step
                 before = [copy.norm for copy in self._copies if copy.norm is not None]
                 step.weight_norm = math.hypot(*before) if before else None
-            self._measure(step)
+            if measured:
+                self._measure(step)
+            else:
+                self._unmeasured = step
         self.steps.add(step)
         return step
+
+    def measure_late(self, *, only_if_changed: bool = False) -> None:
+        """Measure the update of the last step, which the script made after the step had ended."""
+        step = self._unmeasured
+        if step is None:
+            return
+        with torch.no_grad(), disable_current_modes():
+            if only_if_changed and all(
+                torch.equal(copy.before, _every(copy.parameter, copy.stride))
+                for copy in self._copies
+            ):
+                return
+        self._unmeasured = None
+        self._measure(step)
 
     def _measure(self, step: TrainingStep) -> None:
         updates: list[float] = []
@@ -295,6 +370,9 @@ class Record:
                 groups=self.groups,
                 options=self.options,
                 merged=max(1, len(self.merged)),
+                largest_weight_decay=None
+                if self._decay is None or max(self.groups, len(self.merged)) < 2
+                else number(self._decay),
                 elsewhere_idle=sum(id(p) not in self._reached for p in self._others)
                 if self.sampled and not self.merged
                 else None,
@@ -323,10 +401,10 @@ class Record:
                 )
                 for name, ratios in self._ratios.items()
             ),
-            calls=root.calls,
+            calls=root.known_calls,
             evaluations=root.evaluations,
             graphless=root.graphless,
-            never_zeroed=all(self._not_zeroed) if self._not_zeroed else None,
+            never_zeroed=self._never_zeroed(),
             unheld=unheld,
             compiled=root.compiled,
             eval_modules=tuple(sorted(root.eval_modules)),
@@ -336,6 +414,7 @@ class Record:
             digests=self._digests or None,
             partly=root.partly_seen() or None,
             omitted=self.sampling.omitted or None,
+            shared=tuple(other.name for other in self.shared) or None,
         )
 
     def form(self) -> str:

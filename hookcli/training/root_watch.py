@@ -38,7 +38,7 @@ from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
-from hookcli.training.norms import local
+from hookcli.training.norms import is_not_zero, local, outside_modes
 from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
 from hookcli.training.sampling import MOST_CALLS
 
@@ -92,6 +92,7 @@ class RootWatch:
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
+        self.has_hidden_calls = False  # inside transforms of torch.func: they are not counted
         self.forwards = 0  # with gradients, since the last step
         self.began: float | None = None  # the first of them, by time.perf_counter
         self._limited = limited  # whether the calls that a step observes are
@@ -124,6 +125,11 @@ class RootWatch:
     def is_plain(self) -> bool:
         """Whether its calls are seen, and none of its modules has hooks of a sampled step."""
         return self._sees_calls and not self._is_attached
+
+    @property
+    def known_calls(self) -> int | None:
+        """The number of calls; None if some were not counted."""
+        return None if self.has_hidden_calls else self.calls
 
     def watch_parameters(self) -> None:
         """Be called when a backward pass reaches a parameter: the outputs are not seen."""
@@ -281,12 +287,15 @@ class RootWatch:
         if hooks.clock.open:
             hooks.follow(optimizer)
 
-    def holds_gradients(self, held: set[int]) -> bool:
-        """Return whether one of these parameters, by identity, has a gradient that is not zero."""
-        with torch.no_grad(), disable_current_modes():
+    def has_gradients(self) -> bool:
+        """Return whether a parameter has a gradient, as far as that is known without waiting.
+
+        Of a gradient on the CPU a part is read; one of zeros is none.
+        """
+        with torch.no_grad(), outside_modes():
             for info in self.model.parameters():
-                grad = info.tensor.grad if id(info.tensor) in held else None
-                if grad is not None and _is_not_zero(local(grad)):
+                grad = info.tensor.grad
+                if grad is not None and (grad.device.type != "cpu" or is_not_zero(local(grad))):
                     return True
         return False
 
@@ -401,14 +410,6 @@ class _Last(Portable):
             with contextlib.suppress(Exception):
                 self.handle.remove()
                 self._watch.close()
-
-
-def _is_not_zero(gradient: torch.Tensor) -> bool:
-    if gradient.is_meta:
-        return False
-    if gradient.layout is torch.sparse_coo:
-        gradient = gradient.coalesce().values()
-    return bool(gradient.count_nonzero())
 
 
 class _Begins:

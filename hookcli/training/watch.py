@@ -102,6 +102,7 @@ class Watch:
         self._last_task = -1
         self._scaler = Scaler()
         self._scale: float | None = None
+        self._awaited: set[int] = set()  # ids of records: are their gradients left in backward?
         self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
         self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record
         self._early: dict[int, list[TrainingStep]] = {}  # skipped before the first step, by root
@@ -258,6 +259,7 @@ class Watch:
         """Remove all hooks and return the report."""
         if self._guard.open:
             self._guard(self._end_merged)()
+            self._guard(self._end_by_hand)()
         self.abandon()
         self._guard.open = True
         found = self._guard(self._seen.record_reports)()
@@ -273,6 +275,17 @@ class Watch:
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
         return self._seen.report(records, script)
+
+    def _end_by_hand(self) -> None:
+        """Measure the last updates that the script made itself; drop passes that trained nothing.
+
+        The results of torch.autograd.grad may have been looked at only.
+        """
+        for key, by_hand in list(self._seen.by_hand.items()):
+            if not by_hand.fills and not by_hand.changes():
+                del self._seen.by_hand[key]
+            else:
+                by_hand.record.measure_late()
 
     # Calls.
 
@@ -293,6 +306,7 @@ class Watch:
             self._forget_end()  # of a call that raised
         root.running = depth.calls
         if _is_hidden():
+            root.has_hidden_calls |= current_graph_task_id() == -1
             return None
         kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
         replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})
@@ -371,11 +385,34 @@ class Watch:
         if task != self._last_task:
             self._last_task = task
             self._begin_backward(task, root)
+        if self._seen.by_hand:
+            self._measure_by_hand(root)
         current = self._pending[-1]
         if id(root) not in current.roots:
+            more = len(self._pending) > 1 and current.fills and self._adds(root)
             current.roots.add(id(root))
-            if current.fills and root.is_observed and root.holds_gradients(self._seen.held_ids()):
-                current.held.add(id(root))
+            if self._awaited and current.fills and not more:
+                for record in self._seen.records:
+                    if record.root is root and id(record) in self._awaited:
+                        current.left[id(record)] = record.left_gradients()
+
+    def _adds(self, root: RootWatch) -> bool:
+        """Return whether this backward pass adds to gradients of earlier passes of the step.
+
+        Those that were erased are forgotten: a generator's pass gives the discriminator gradients.
+        """
+        earlier = [one for one in self._pending[:-1] if one.fills and id(root) in one.roots]
+        if not earlier or root.has_gradients():
+            return bool(earlier)
+        for one in earlier:
+            one.roots.discard(id(root))
+        return False
+
+    def _measure_by_hand(self, root: RootWatch) -> None:
+        """Measure the update that the script made itself before this backward pass of a root."""
+        by_hand = self._seen.by_hand.get(id(root))
+        if by_hand is not None:
+            by_hand.record.measure_late()
 
     def _begin_backward(self, task: int, root: RootWatch) -> None:
         found = running_backward(task)
@@ -386,6 +423,7 @@ class Watch:
                 found.graph = graph_of_loss(found.start.grad_fn, root.recent)
             found.scale = self._scale = self._scaler.of(found.start)
             found.start = None  # it would keep the graph
+        self._seen.passes[found.fills] += 1
         self._pending.append(found)
         del self._pending[:-_MOST_PASSES]
         if not self._seen.optimizers:
@@ -398,13 +436,14 @@ class Watch:
             return
         last = self._pending[-1]
         for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots or not last.fills:
+            if id(root) not in last.roots or not _may_train(last, root):
                 continue
             by_hand = self._seen.by_hand.get(id(root))
-            if by_hand is None:
+            if by_hand is None or by_hand.fills < last.fills:
                 record = self._record(root, None)
-                by_hand = self._seen.by_hand[id(root)] = ByHand(record)
-            by_hand.backward_ended(last, self._is_sampled)
+                by_hand = self._seen.by_hand[id(root)] = ByHand(record, fills=last.fills)
+            if by_hand.fills == last.fills:
+                by_hand.backward_ended(last, self._is_sampled)
 
     def _note_skipped(self, root: RootWatch) -> None:
         """Note the step before this forward as skipped, if a GradScaler has lowered its scale."""
@@ -528,6 +567,10 @@ class Watch:
         self._last_of[id(root)] = record
         root.rest()
         root.ended_step()
+        self._awaited.discard(id(record))
+        if record.is_never_zeroed or self._is_sampled_in(record):
+            record.keep_gradient_norms()
+            self._awaited.add(id(record))
 
     def _note_order(self, record: Record) -> None:
         """Note the records of other roots and optimizers that stepped since this one did."""
@@ -631,7 +674,7 @@ class Watch:
                     partly=True,
                 )
                 self._merging[1].append(record)
-            record.add_part(own, norm_now(own))
+            record.add_part(own, norm_now(own), optimizer)
 
     def _end_merged(self) -> None:
         """End the step of the optimizers that stepped inside of a backward pass."""
@@ -717,6 +760,22 @@ class Watch:
         if owner is not None and id(owner) in self._seen.roots:
             return [self._seen.roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]
+
+
+def _may_train(one: BackwardPass, root: RootWatch) -> bool:
+    """Return whether a script may use the gradients of a pass to update a root by hand.
+
+    Not if its calls had other parameters, as torch.func.functional_call gives it.
+    """
+    if one.fills:
+        return root.names_in_call.keys() & root.parameter_ids() != set() or any(
+            info.tensor.grad is not None for info in root.model.parameters()
+        )
+    return (
+        not one.is_inner
+        and one.inputs is not None
+        and not one.inputs.isdisjoint(root.parameter_ids())
+    )
 
 
 def _is_hidden() -> bool:

@@ -14,7 +14,10 @@ from torch import nn
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, training_spec_of
+from hookcli.formats.run.facts import figures, observed
 from hookcli.report.training import ScriptInfo
+from hookcli.rules.catalogue import with_training_set
+from hookcli.rules.judge_training import judge_training
 from hookcli.script.ending import EndOfRun
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
@@ -477,3 +480,267 @@ def test_a_gradient_penalty_is_not_accused_of_a_missing_zero_grad():
     training = report.records[0].training
     assert training.never_zeroed is False
     assert [(row.lr, row.largest_lr) for row in training.steps] == [(0.0, 0.01)] * 3
+
+
+def by_hand(net, gradients, update, count=4):
+    """A training without an optimizer, and the true (loss, update norm, weight norm) of steps."""
+    rows, parameters = [], list(net.parameters())
+
+    def train():
+        for _ in range(count):
+            loss = net(torch.randn(8, 4)).square().mean()
+            found = gradients(loss, parameters)
+            before = [p.detach().clone() for p in parameters]
+            for p, g in zip(parameters, found):
+                update(p, -0.1 * g)
+            changes = [p.detach() - old for p, old in zip(parameters, before)]
+            norms = [torch.cat([t.flatten() for t in ts]).norm() for ts in (changes, before)]
+            rows.append((loss.item(), *map(float, norms)))
+
+    return train, rows
+
+
+def in_grad(loss, parameters):
+    for p in parameters:
+        p.grad = None
+    loss.backward()
+    return [p.grad for p in parameters]
+
+
+def no_grad_add(p, change):
+    with torch.no_grad():
+        p.add_(change)
+
+
+def no_grad_copy(p, change):
+    with torch.no_grad():
+        p.copy_(p + change)
+
+
+@pytest.mark.parametrize(
+    "update", [no_grad_add, no_grad_copy, lambda p, change: p.data.add_(change)]
+)
+@pytest.mark.parametrize("gradients", [in_grad, torch.autograd.grad])
+def test_updates_without_an_optimizer_are_measured_when_they_are_made(gradients, update):
+    train, rows = by_hand(nn.Linear(4, 3), gradients, update)
+    report, _ = watched(train, steps="all")
+    (record,) = report.records
+    seen = [(row.loss, row.update_norm, row.weight_norm) for row in record.training.steps]
+    assert seen == [pytest.approx(row) for row in rows]
+    known = gradients is in_grad
+    for row in record.training.steps:
+        assert (row.grad_norm is not None, row.missing) == (known, 0 if known else None)
+    statuses = {row.status for row in record.parameters}
+    assert statuses == ({"ok"} if known else {None})
+    assert all(row.changed for row in record.training.updates)
+
+
+def test_gradients_that_are_looked_at_only_are_no_steps():
+    net = nn.Linear(4, 3)
+    train, _ = by_hand(net, torch.autograd.grad, lambda p, change: None)
+    report, _ = watched(train)
+    assert report.records == ()
+    (note,) = [text for text in report.warnings if "no training step" in text]
+    assert note.endswith("no gradient was added to .grad; torch.autograd.grad ran 4 times")
+
+
+def test_parameters_of_functional_calls_are_not_said_to_get_no_gradient():
+    net = nn.Linear(4, 3)
+
+    def train():
+        given = {k: p.detach().clone().requires_grad_() for k, p in net.named_parameters()}
+        for _ in range(3):
+            loss = torch.func.functional_call(net, given, (torch.ones(2, 4),)).square().mean()
+            loss.backward()
+            given = {k: (p - 0.1 * p.grad).detach().requires_grad_() for k, p in given.items()}
+
+    report, _ = watched(train)
+    assert report.records == ()
+    assert any("3 backward passes gave no parameter of a module" in t for t in report.warnings)
+
+
+@pytest.mark.parametrize(
+    "reset, wanted",
+    [
+        (lambda step, net: None, True),
+        (lambda step, net: net.zero_grad(), False),
+        (lambda step, net: net.zero_grad(set_to_none=False), False),
+        (lambda step, net: step == 9 and net.zero_grad(), False),  # between sampled steps
+        (lambda step, net: [p.grad.data.mul_(0.9) for p in net.parameters() if step], None),
+        (lambda step, net: net[0].zero_grad(), None),
+    ],
+)
+def test_never_zeroed_is_claimed_only_where_each_gradient_was_left(reset, wanted):
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(12):
+            reset(step, net)
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    assert report.records[0].training.never_zeroed is wanted
+
+
+def test_of_two_optimizers_only_the_one_whose_gradients_were_left_is_never_zeroed():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        first = torch.optim.SGD(net[0].parameters(), lr=0.01)
+        second = torch.optim.Adam(net[1].parameters(), lr=0.01)
+        for _ in range(5):
+            first.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            first.step()
+            second.step()
+
+    report, _ = watched(train)
+    found = {r.training.optimizer.type: r.training.never_zeroed for r in report.records}
+    assert found == {"SGD": False, "Adam": True}
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_erased_gradients_of_a_generator_are_not_in_the_loss_of_the_discriminator(to_none):
+    generator, discriminator = nn.Linear(2, 4), nn.Linear(4, 1)
+    losses = []
+
+    def train():
+        ours = torch.optim.SGD(generator.parameters(), lr=0.01)
+        theirs = torch.optim.SGD(discriminator.parameters(), lr=0.01)
+        for _ in range(4):
+            fake = generator(torch.randn(8, 2))
+            ours.zero_grad(to_none)
+            first = -discriminator(fake).mean()
+            first.backward()
+            theirs.zero_grad(to_none)
+            second = discriminator(fake.detach()).mean() - discriminator(torch.randn(8, 4)).mean()
+            second.backward()
+            ours.step()
+            theirs.step()
+            losses.append((first.item(), second.item()))
+
+    report, _ = watched(train)
+    seen = [[(row.loss, row.backwards) for row in r.training.steps] for r in report.records]
+    assert seen == [[(pytest.approx(loss), 1) for loss in column] for column in zip(*losses)]
+
+
+def losses_of(net, x):
+    return net(x).square().mean()
+
+
+def test_the_largest_rate_and_decay_of_all_groups_count():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+
+    def train():
+        groups = [
+            {"params": net[0].parameters(), "lr": 0.0},
+            {"params": net[1].parameters(), "weight_decay": 0.5},
+        ]
+        optimizer = torch.optim.SGD(groups, lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            losses_of(net, torch.randn(8, 4)).backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    optimizer = report.records[0].training.optimizer
+    assert (optimizer.options["weight_decay"], optimizer.largest_weight_decay) == (0, 0.5)
+    assert "largest lr 0.1" in figures(report.records[0])
+
+
+def test_optimizers_that_step_in_backward_have_a_largest_rate():
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+    rates = {p: 0.01 * i for i, p in enumerate(net.parameters())}
+    optimizers = {p: torch.optim.SGD([p], lr=rate) for p, rate in rates.items()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    def train():
+        for p in net.parameters():
+            p.register_post_accumulate_grad_hook(update)
+        for _ in range(3):
+            losses_of(net, torch.randn(8, 4)).backward()
+
+    report, _ = watched(train)
+    assert [row.largest_lr for row in report.records[0].training.steps] == [0.03] * 3
+
+
+@pytest.mark.parametrize("optimized", [True, False])
+def test_steps_that_train_two_roots_are_counted_once(optimized):
+    one, other = nn.Linear(4, 3), nn.Linear(3, 2)
+    parameters = [*one.parameters(), *other.parameters()]
+
+    def train():
+        optimizer = torch.optim.SGD(parameters, lr=0.1) if optimized else None
+        for _ in range(4):
+            for p in parameters:
+                p.grad = None
+            losses_of(other, one(torch.randn(8, 4))).backward()
+            if optimizer:
+                optimizer.step()
+
+    report, _ = watched(train)
+    assert [record.training.total for record in report.records] == [4, 4]
+    assert observed(report).startswith(f"3 of 4 {'steps' if optimized else 'passes'} in detail")
+    names = [record.training.record for record in report.records]
+    assert [record.training.shared for record in report.records] == [(names[1],), (names[0],)]
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_copy_that_no_optimizer_has_is_not_accused_of_never_running(copied):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.more = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.body(x)
+
+    net = Net()
+
+    def train():
+        trained = net.body if copied else net
+        optimizer = torch.optim.SGD(trained.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            losses_of(net, torch.randn(8, 4)).backward()
+            optimizer.step()
+            for p, q in zip(net.body.parameters(), net.more.parameters()):
+                q.data.lerp_(p.data, 0.1 * copied)
+
+    report, _ = watched(train)
+    (record,) = judge_training(report, with_training_set(())).records
+    bad = {finding.rule for finding in record.checks if finding.status == "fail"}
+    assert bool(bad & {"uncalled_modules", "grad_exists"}) is not copied
+
+
+def test_calls_inside_transforms_are_not_known():
+    net = nn.Linear(4, 2)
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            found = torch.func.grad(
+                lambda given, x: torch.func.functional_call(net, given, (x,)).square().mean()
+            )({k: p.detach() for k, p in net.named_parameters()}, torch.ones(2, 4))
+            for name, p in net.named_parameters():
+                p.grad = found[name]
+            optimizer.step()
+
+    report, _ = watched(train)
+    assert report.records[0].training.calls is None
+
+
+def test_weights_that_are_nan_are_not_said_to_be_set_back():
+    """The statistics of NaN are always the same."""
+    net = nn.Linear(4, 2)
+    torch.nn.init.constant_(net.weight, math.nan)
+    report, _ = watched(steps_of(net), steps="all")
+    (row,) = [row for row in report.records[0].training.updates if row.name == "weight"]
+    assert row.restored is None
+    judged = judge_training(report, with_training_set(())).records[0]
+    assert not any("back" in f.message for f in judged.checks if f.status == "fail")

@@ -50,7 +50,7 @@ def figures(record: Report) -> list[str]:
     info = training_of(record)
     parts = [_steps(info), _micro_steps(info.steps), _loss(info.steps)]
     parts += [_range("gradient norm", (row.grad_norm for row in info.steps))]
-    parts += [_change("lr", [row.lr for row in info.steps])]
+    parts += [_rate(info.steps)]
     parts += [_range("update ratio", (row.update_ratio for row in info.steps))]
     parts += [f"{counted(info.skipped, 'step')} skipped"] if info.skipped else []
     parts += [_change("scale", [row.scale for row in info.steps])]
@@ -107,6 +107,13 @@ def _loss(rows: Sequence[StepRow]) -> str:
     if not bad or len(losses) < 2 or isinstance(losses[-1], str):
         return text
     return f"{text} (not finite in {counted(bad, 'step')})"
+
+
+def _rate(rows: Sequence[StepRow]) -> str:
+    """Return the learning rate, of several groups the largest."""
+    rates = [row.lr if row.largest_lr is None else row.largest_lr for row in rows]
+    differs = any(rate != row.lr for rate, row in zip(rates, rows, strict=True))
+    return _change("largest lr" if differs else "lr", rates)
 
 
 def _change(word: str, values: Iterable[Number | None]) -> str:
@@ -172,8 +179,20 @@ def observed(report: TrainingReport) -> str:
     infos = [training_of(record) for record in report.records]
     if not infos:
         return f"no training was seen{rank}{eager}"
-    detailed = sum(len(info.sampled) for info in infos)
-    total = sum(info.total for info in infos)
+    counted_ones = _counted_once(infos)
+    detailed = sum(len(info.sampled) for info in counted_ones)
+    total = sum(info.total for info in counted_ones)
     unit = "pass" if all(info.unit == "backward" for info in infos) else "step"
     steps = counted(total, unit, "passes" if unit == "pass" else None)
     return f"{detailed:,} of {steps} in detail ({escape(tracking.steps)}){rank}{eager}"
+
+
+def _counted_once(infos: Sequence[TrainingInfo]) -> list[TrainingInfo]:
+    """Return one record for the same steps, which may train several roots."""
+    names: set[str] = set()
+    found = []
+    for info in infos:
+        if names.isdisjoint(info.shared or ()):
+            found.append(info)
+        names.add(info.record)
+    return found

@@ -24,7 +24,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     place = report.model.place
     if _is_idle(report, training):
         many = counted(optimizer.parameters, "parameter")
-        called = "" if training.calls else ": their model is never called"
+        called = ": their model is never called" if training.calls == 0 else ""
         message = f"none of the {many} of {optimizer.type} gets a gradient in any step{called}"
         yield RuleFinding(
             "fail", "", "idle", message, 0, optimizer.parameters, place, "error",

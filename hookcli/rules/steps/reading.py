@@ -68,7 +68,8 @@ def _reached_between(training: TrainingInfo) -> set[str]:
     whose gradient is zero.
     """
     optimizer = training.optimizer
-    if optimizer is None or optimizer.options.get("weight_decay"):
+    decays = optimizer is not None and optimizer.largest_weight_decay
+    if optimizer is None or decays or optimizer.options.get("weight_decay"):
         return set()
     return {row.name for row in training.updates if row.changed}
 

@@ -9,6 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passe
 from hookcli.rules.steps.series import series
 
 _LEAST = 2  # steps
+_UNSEEN = "it was not seen whether gradients are reset"
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -17,7 +18,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if training is None:
         yield not_a_training()
     elif training.never_zeroed is None or training.total < _LEAST:
-        yield skipped("no two steps in a row were observed")
+        few = training.total < _LEAST
+        why = "no two steps in a row were observed" if few else _UNSEEN
+        yield skipped(why)
     elif training.unit == "backward":
         yield skipped("no optimizer makes steps, so no step ends the use of a gradient")
     elif not training.never_zeroed:
@@ -43,10 +46,11 @@ RULE = Rule(
     of_training=True,
     looks_at="gradients",
     says="gradients are reset between the steps of an optimizer",
-    computes="At each sampled step after the first, compares the gradients at the beginning of "
-    "backward with those of the optimizer's last step. If they are the same tensors, unchanged, "
-    "at each of these steps, nothing resets them. Accumulation resets them once a step, and "
-    "passes. Gradients that are scaled down instead of reset, pass.",
+    computes="At sampled steps, and at all steps until a reset is seen, compares the gradients at "
+    "the beginning of backward with those that the optimizer's last step left. If each of its "
+    "parameters still has the same one, by its norm, at each of these steps, nothing resets them. "
+    "Accumulation resets them once a step, and passes. Gradients that are scaled down, or of which "
+    "some are reset, are not judged.",
     formula="grad before the backward of a step is None, or not that of the last step",
     source="torch.optim.Optimizer.zero_grad; torch.Tensor.backward: gradients accumulate",
     fails="a loop with loss.backward() and optimizer.step(), without optimizer.zero_grad()",

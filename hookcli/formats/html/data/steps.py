@@ -71,7 +71,7 @@ def _facts(info: TrainingInfo) -> list[tuple[str, str]]:
     if info.wrappers:
         facts.append(("wrapped in", escape(", ".join(info.wrappers))))
     facts += _of_optimizer(info)
-    facts.append(("calls", f"{info.calls:,}"))
+    facts.append(("calls", "not known" if info.calls is None else f"{info.calls:,}"))
     counts = (("evaluations", info.evaluations), ("calls without graph", info.graphless))
     facts += [(label, f"{count:,}") for label, count in counts if count]
     if info.every > 1:

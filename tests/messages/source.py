@@ -271,8 +271,21 @@ class Package:
             yield from self._sides(module, node)
 
     def _sides(self, module: Module, node: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
-        sides = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
-        yield from ((module, side) for side in sides)
+        for side in _both(node):
+            yield from self._passed_on(module, side) or [(module, side)]
+
+    def _passed_on(self, module: Module, node: ast.expr) -> list[tuple[Module, ast.expr]]:
+        """What a function of the package returns, if it only chooses among those of others."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return []
+        name = node.func.id
+        home = self.modules.get(module.imports.get(name, (module.name, name))[0])
+        for candidate in self.callables.get(name, ()):
+            if candidate.module is home and isinstance(candidate.node, FUNCTIONS):
+                sides = [side for value in _returned(candidate.node) for side in _both(value)]
+                if sides and all(_is_imported(home, side) for side in sides):
+                    return [(home, side) for side in sides]
+        return []
 
     def home(self, module: Module, node: ast.expr) -> str:
         """The module in which an expression's words are written: that of the function or of the
@@ -299,6 +312,19 @@ class Package:
                 }
                 for name, value in sorted(bound, key=lambda pair: pair[0]):
                     yield module, call, name, value
+
+
+def _both(node: ast.expr) -> list[ast.expr]:
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+
+
+def _is_imported(module: Module, node: ast.expr) -> bool:
+    """Whether it is a call of a function of another module."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in module.imports
+    )
 
 
 def placeholder(node: ast.expr) -> str:

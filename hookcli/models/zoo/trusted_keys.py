@@ -59,13 +59,14 @@ KEY_RULES = (
     KeyRule(
         re.compile(r"_?attn_implementation(_internal|_autoset)?"),
         "`attn_implementation`, `_attn_implementation`, `_attn_implementation_internal`",
-        "`eager`, `sdpa`, `flex_attention`, `flash_attention_2` to `4`, `paged|` and one of these",
+        "`eager`, `sdpa`, `flex_attention` or `flash_attention_2` to `4`, also with `paged|` "
+        "before it",
         _among(_ATTENTION),
     ),
     KeyRule(
         re.compile(r"_?experts_implementation(_internal)?"),
         "`experts_implementation`, `_experts_implementation`, `_experts_implementation_internal`",
-        "`eager`, `batched_mm`, `grouped_mm`",
+        "`eager`, `batched_mm` or `grouped_mm`",
         _among(_EXPERTS),
     ),
     KeyRule(

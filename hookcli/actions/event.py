@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,9 @@ class Event:
     value: Any
     native: Callable[[Any], tuple[Any, ...]]  # from the value to PyTorch's own arguments
     operator: OperatorRun | None = None  # what ran, for actions that read an operator's inputs
-    stats: dict[str, Any] | None = None  # the result of `stats`, by paths of tensors in `value`
+    stats: dict[str, Any] | None = None  # the result of `stats`, by the paths of tensors
+    # What `stats` read, as `models.nested.leaves` gives it: later actions may drop tensors.
+    measured: Sequence[tuple[str, Any, bool]] = ()
     findings: list[str] = field(default_factory=list)
 
     @property

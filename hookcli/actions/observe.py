@@ -27,7 +27,8 @@ def stats(which: str | None, tools: Tools) -> Do:
     figures = tools.norm if which == "norm" else tools.statistics
 
     def do(event: Event) -> None:
-        event.stats = {path: figures(t) for path, t, _ in leaves(event.value)}
+        event.measured = leaves(event.value)
+        event.stats = {path: figures(t) for path, t, _ in event.measured}
 
     return do
 

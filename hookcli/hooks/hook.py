@@ -23,7 +23,7 @@ from hookcli.hooks.misuse.firings import unchanged_attributes
 from hookcli.hooks.misuse.retention import Retention
 from hookcli.hooks.misuse.returns import check_return, check_unpacked
 from hookcli.hooks.portable import Portable
-from hookcli.hooks.values import PathTensors, tensors_by_path, value_notes
+from hookcli.hooks.values import PathTensors, leaf_notes, tensors_by_path, value_notes
 from hookcli.operators.operator_run import OperatorRun
 from hookcli.report.recording import ChangeNote, EventNote, LeafNote
 from hookcli.spec.hooks import HookSpec, is_average
@@ -153,7 +153,7 @@ class Hook(Portable):
             if self._running is not None or isinstance(error, NotFiniteError):
                 context.intended = error
             raise
-        notes = value_notes(event.value)
+        notes = _notes_with_measured(event)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
         changed, changes = self._changes(value, event) if self.changing else (None, None)
         if self.changing and not self.foreign and any(via for *_, via in notes):
@@ -299,3 +299,12 @@ class Hook(Portable):
                 ),
             )
         )
+
+
+def _notes_with_measured(event: Event) -> tuple[LeafNote, ...]:
+    """Return the tensors of the value, and those that an action dropped after `stats` read them."""
+    notes = value_notes(event.value)
+    dropped = {path for path, _, _ in event.measured}.difference(note[0] for note in notes)
+    if not dropped:
+        return notes
+    return (*notes, *leaf_notes(leaf for leaf in event.measured if leaf[0] in dropped))

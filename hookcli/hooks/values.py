@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import torch
@@ -17,15 +18,19 @@ def value_notes(value: Any) -> tuple[LeafNote, ...]:
         return _alone(value, "")
     if kind is tuple and len(value) == 1 and type(value[0]) in _PLAIN:  # most arguments
         return _alone(value[0], "[0]")
-    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value))
+    return leaf_notes(leaves(value))
+
+
+def leaf_notes(tensors: Iterable[tuple[str, Any, bool]]) -> tuple[LeafNote, ...]:
+    """Return (path, shape, dtype, via) of tensors, which `leaves` gives."""
+    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in tensors)
 
 
 def argument_notes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[LeafNote, ...]:
     """Return (path, shape, dtype, via) of each tensor among a call's arguments."""
     if len(args) == 1 and not kwargs and type(args[0]) in _PLAIN:
         return _alone(args[0], "[0]")
-    tensors = argument_leaves(args, kwargs)
-    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in tensors)
+    return leaf_notes(argument_leaves(args, kwargs))
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}  # tensors of other classes may have symbolic shapes

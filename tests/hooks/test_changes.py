@@ -108,6 +108,34 @@ def test_a_clipped_gradient_has_the_plain_norm_before_and_the_limit_after():
     assert (row.path, row.shapes, row.dtypes) == ("", None, None)
 
 
+def test_statistics_are_those_at_their_place_in_the_list(tmp_path):
+    """Also if a later function drops what they were computed of."""
+    plain = net()
+    plain(X).sum().backward()
+    drop = written(tmp_path, "given[0].grad = None")
+    (event,) = events(net(), [hook("post_accumulate_grad", "0.weight", "stats", drop)])
+    (value,) = event.values
+    assert value.shape == (3, 5)
+    close(value.stats, plain[0].weight.grad)
+    (event,) = events(net(), [hook("post_accumulate_grad", "0.weight", drop, "stats")])
+    assert event.values == ()
+    folder = tmp_path / "halve"
+    folder.mkdir()
+    halve = written(folder, "given[0].grad.mul_(0.5)")
+    for actions, factor in (("stats", halve), 1.0), ((halve, "stats"), 0.5):
+        (event,) = events(net(), [hook("post_accumulate_grad", "0.weight", *actions)])
+        close(event.values[0].stats, plain[0].weight.grad * factor)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_dropped_entry_of_a_dictionary_keeps_its_statistics(tmp_path, first):
+    drop = written(tmp_path, "del given[-1]['a']")
+    actions = ("stats", drop) if first else (drop, "stats")
+    (event,) = events(Around(Two()), [hook("forward", "inner", *actions)])
+    assert {value.path for value in event.values} == ({".a", ".b"} if first else {".b"})
+    assert all(value.stats for value in event.values)
+
+
 def test_a_gradient_below_the_limit_has_no_row():
     (event,) = events(net(), [hook("tensor", "0.weight", ("clip_norm", 1e6))])
     assert event.changed == 0.0

@@ -175,9 +175,10 @@ def check_writable(file: Path, *, by_this_process: bool = True) -> None:
             hold(file, by_this_process=by_this_process)
             return
         exists = _exists(file)
-        folder = Path(os.path.realpath(file)).parent
-        if not folder.is_dir():  # that of a link's target
-            raise _unwritable(file, _no_folder(folder))
+        if file.is_symlink():  # else a folder above may not be searchable
+            folder = Path(os.path.realpath(file)).parent
+            if not folder.is_dir():
+                raise _unwritable(file, _no_folder(folder))
     except OSError as error:  # a name that is too long, a loop of links
         raise _unwritable(file, error.strerror or str(error), error.errno) from None
     if file.is_dir():
@@ -390,7 +391,9 @@ def write_files(
     """
     with contextlib.ExitStack() as stack:
         for file, text in texts:
-            if is_in_place(file):
+            with _refusing(file):  # the working folder may be gone
+                in_place = is_in_place(file)
+            if in_place:
                 write_file(file, text)
                 continue
             stack.enter_context(_refusing(file))

@@ -26,15 +26,31 @@ def test_a_file_without_permission_is_named(name, file, place):
 
 
 @pytest.mark.parametrize("name", ["check", "snapshot", "run"])
-def test_a_folder_without_permission_keeps_its_files(name, place):
+def test_files_without_permission_in_a_folder_without_it_are_kept(name, place):
     old_outputs(COMMANDS[name], place.folder)
     before = listing(place.folder)
+    for file in COMMANDS[name].writes:
+        (place.folder / file).chmod(0o444)
     place.folder.chmod(0o555)
     outcome = checked(COMMANDS[name], replace(place, faults=AS_USER))
     place.folder.chmod(0o755)
     assert listing(place.folder) == before
     assert outcome.status == 2
     assert outcome.error()[0] == f"cannot write {COMMANDS[name].writes[0]}: permission denied"
+
+
+@pytest.mark.parametrize("name", ["check", "snapshot", "run"])
+def test_files_with_permission_in_a_folder_without_it_are_overwritten(name, place):
+    old_outputs(COMMANDS[name], place.folder)
+    before = listing(place.folder)
+    place.folder.chmod(0o555)
+    outcome = checked(COMMANDS[name], replace(place, faults=AS_USER))
+    place.folder.chmod(0o755)
+    assert outcome.status in {0, 1}
+    after = listing(place.folder)
+    assert after.keys() == before.keys()
+    assert {file for file in after if after[file] != before[file]} == {*COMMANDS[name].writes}
+    assert all(is_whole(place.folder / file) for file in COMMANDS[name].writes)
 
 
 def test_a_folder_that_cannot_be_entered_is_named(place):

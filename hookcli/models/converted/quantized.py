@@ -33,6 +33,17 @@ def quantized_types(root: nn.Module) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def measures_range(module: nn.Module) -> bool:
+    """Whether a module quantizes with the range of the values that it gets, of all samples.
+
+    So do dynamically quantized layers, and the observers and fake quantization of `torch.ao`.
+    """
+    return any(
+        base.__module__.startswith(("torch.ao.quantization.", "torch.ao.nn.quantized.dynamic."))
+        for base in type(module).__mro__
+    )
+
+
 def float_counterpart(module: nn.Module) -> nn.Module:
     """Return a module of the class in `torch.nn` with a quantized one's sizes; others unchanged.
 

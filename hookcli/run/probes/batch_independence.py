@@ -15,8 +15,10 @@ from typing import Any
 
 import torch
 
+from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits
+from hookcli.models.converted.quantized import measures_range
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name, shape_of
 from hookcli.rules.batch_independent import limit_of
@@ -64,6 +66,18 @@ class _Not:
 
 def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     """Return the largest change of an output of one sample, or `why` it is unknown."""
+    value = _samples(again, dim)
+    coupled = "relative" in value and not float(value["relative"]) <= limit_of(value["dtype"])
+    modules = (module for module, _ in module_tree.modules(again.model.root))
+    if coupled and any(map(measures_range, modules)):
+        return {"why": _QUANTIZED}
+    return value
+
+
+_QUANTIZED = "layers quantize with the range of all samples, which couples them by rounding"
+
+
+def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     base = again.twice()[0]
     along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
     if isinstance(along, str):

@@ -22,6 +22,7 @@ from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.text import counted, join_names
 
 IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart by it
+_REACHED = {"ok", "zero", "non_finite"}
 _REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
     "zero": f"{IS_ZERO}: {{their}} result is multiplied by zero or clipped",
@@ -98,7 +99,15 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     left_out = _left_out(report)
     groups = _groups(report, [row for row in rows if row.name not in left_out])
     where = places(report) if groups else {}
-    idle = {row.name for row in report.uncalled}
+    used = {
+        name
+        for row in report.parameters
+        if row.status in _REACHED
+        for own in (row.name, *row.shared_with)
+        for name in modules_above(own)
+    }
+    # With a gradient, the weights of a module were used although it was not called.
+    idle = {row.name for row in report.uncalled} - used
     why_missing, first = reasons(report), _first_reasons(report)
     for (module, status), group in groups.items():
         why = " (the module never ran)" if status == "none" and module in idle else ""

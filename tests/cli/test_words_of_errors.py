@@ -17,7 +17,7 @@ from hookcli.cli.input_files import files_read
 from hookcli.cli.run_error import run_error
 from hookcli.cli.script_run import launch as launch_file
 from hookcli.cli.script_run.launch import interpreter_flags, launch
-from hookcli.cli.script_run.script_request import _check_script, _script
+from hookcli.cli.script_run.script_request import _checked_script, _script
 from hookcli.cli.snapshot_request import seen_from, value_from, with_run
 from hookcli.cli.usage_errors import usage_error
 from hookcli.config.from_python import as_document
@@ -378,7 +378,7 @@ def test_what_is_no_script_is_refused(tmp_path, monkeypatch, module, command, me
 
 def test_a_folder_with_a_main_file_is_a_script(tmp_path):
     (tmp_path / "__main__.pyc").write_bytes(b"")
-    _check_script(str(tmp_path))
+    assert _checked_script(str(tmp_path)) is None
     assert _script(SimpleNamespace(module="a.b", command=("-x",))).is_module
 
 

@@ -474,7 +474,7 @@ def test_what_cannot_be_compiled_is_left_to_python(tmp_path, monkeypatch, name):
 
     monkeypatch.setattr(os, "execv", execv)
     with pytest.raises(Replaced) as caught:
-        native_main._of_file(str(tmp_path / name), {}, ["/py", name])
+        native_main._of_file(str(tmp_path / name), {}, ["/py", name], None)
     assert caught.value.args[0] == ("/py", ["/py", name])
 
 
@@ -483,12 +483,12 @@ def test_source_and_compiled_scripts_get_their_loader(tmp_path):
 
     source, names = tmp_path / "x.py", {}
     source.write_text("value = 3\n")
-    runner, code, space = native_main._of_file(str(source), names, [])
+    runner, code, space = native_main._of_file(str(source), names, [], None)
     runner(code, space)
     assert (names["value"], names["__file__"]) == (3, str(source))
     assert type(names["__loader__"]).__name__ == "SourceFileLoader"
     compiled = py_compile.compile(str(source), cfile=str(tmp_path / "y.pyc"))
-    runner, code, space = native_main._of_file(compiled, names, [])
+    runner, code, space = native_main._of_file(compiled, names, [], None)
     assert type(names["__loader__"]).__name__ == "SourcelessFileLoader"
 
 

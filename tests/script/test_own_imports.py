@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+from importlib.machinery import PathFinder
 
 import pytest
 
@@ -29,11 +30,18 @@ def beside(tmp_path, monkeypatch):
     context.folders = folders
     for name in NAMES:
         monkeypatch.delitem(sys.modules, name, raising=False)
+    finders = [finder for finder in sys.meta_path if not _searches_paths(finder)]
+    monkeypatch.setattr(sys, "meta_path", [*finders, PathFinder])  # as a script's process begins
     finders = list(sys.meta_path)
     yield context
     assert sys.meta_path == finders
     for name in NAMES:
         sys.modules.pop(name, None)
+
+
+def _searches_paths(finder) -> bool:
+    """Whether it is Python's finder of sys.path, or one that a model of another test put there."""
+    return isinstance(finder, type) and issubclass(finder, PathFinder)
 
 
 def is_of_script(name: str) -> bool:

@@ -22,7 +22,6 @@ _ROOT_EPS = {
 }  # fmt: skip
 """The square root of the epsilon: with other samples, kernels may round in another order."""
 _INFERRED = "the batch was inferred, and its dimension 0 may not count samples: pass `--input`"
-
 _DIFFER = (
     "dimension 0 of the inputs differs, and may not count samples: set dim to the batch dimension"
 )
@@ -105,8 +104,9 @@ RULE = Rule(
     "that sample; first with the first sample, then with the last. The batch dimension is `dim`, "
     "or detected by a run with one more sample, in which every output must grow by one in one "
     "dimension. The rule is skipped if two dimensions grow and only one is coupled, if the "
-    "model accepts only one number of samples, or if an inferred batch has several inputs or a "
-    "vector, whose dimension 0 may count nodes or words.",
+    "model accepts only one number of samples, if an inferred batch has several inputs or a "
+    "vector, whose dimension 0 may count nodes or words, if dimension 0 of the inputs differs, or "
+    "if layers quantize with the range of all samples.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
     "because integer inputs have no gradient",

@@ -120,6 +120,47 @@ def test_an_inferred_batch_of_several_inputs_may_have_no_samples(model_file, mor
     assert row["status"] == "fail"
 
 
+QUANTIZED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 2)
+        self.centred = False
+
+    def forward(self, x):
+        x = self.last(torch.relu(self.first(x)))
+        return x - x.mean(0) if self.centred else x
+
+
+def dynamic():
+    return torch.ao.quantization.quantize_dynamic(Net(), {nn.Linear}, dtype=torch.qint8)
+
+
+def plain():
+    return Net()
+
+
+def centred():
+    model = Net()
+    model.centred = True
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("dynamic", "skip"), ("plain", "pass"), ("centred", "fail")]
+)
+@pytest.mark.filterwarnings("ignore:.*torch.ao.quantization.*:DeprecationWarning")
+def test_dynamic_quantization_is_no_coupling_of_samples(model_file, name, status):
+    """Such layers round with the range of all samples."""
+    path = model_file(QUANTIZED)
+    report = run_cli("check", f"{path}:{name}", "--input", "2x4", "-f", "json").report
+    (row,) = [row for row in report["checks"] if row["rule"] == "batch_independent"]
+    assert row["status"] == status
+    if status == "skip":
+        assert row["message"].startswith("layers quantize with the range of all samples")
+
+
 def test_a_dimension_that_is_given_is_judged():
     yaml = "checks: [{rule: batch_independent, dim: 0}]"
     (row,) = rows(judge(model("AttendsAlongTime"), yaml), "batch_independent")

@@ -1,19 +1,14 @@
-"""What each output must escape: one list, with the function that every place of output uses.
+"""The functions that escape text for each output; `outputs/sinks.py` lists the outputs.
 
-Names, messages and paths come from the user's code. What is harmless in one output is a command in
-another: a control character moves a terminal's cursor, `##vso[` commands a CI system, `<` begins
-an element. `SINKS` says for each output what is dangerous in it, and what escapes it. A new output
-needs a row; tests/outputs/test_sinks.py sends hostile names through all of them.
-
-Nothing here changes a name of letters, digits, dots and underscores.
+Nothing here changes a name of letters, digits, dots and underscores. Every command imports this, so
+that most patterns are compiled when they are first used.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 # C0, DEL, C1, zero width and bidi marks, line and paragraph separators, BOM, lone surrogates, tags
 _UNSAFE = re.compile(
@@ -22,69 +17,14 @@ _UNSAFE = re.compile(
 )
 # The start of a CI command: of GitHub (::, ##[), Azure (##vso[, ##[), TeamCity (##teamcity[)
 _COMMANDS = re.compile(r"(?<![\w:])::|##(?=[A-Za-z]*\[)")
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
+_NO_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # XML 1.0, 2.2
 _XML_MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _LONG = 1000  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSink:
-    """One kind of output. `escape` is "module:function": not all modules import this one."""
-
-    name: str
-    dangerous: str  # what a name must not do in it
-    escape: str
-    formats: tuple[str, ...] = ()  # the formats of the registry that write it
-
-
-_HERE = "hookcli.outputs.escapes"
-
-SINKS: tuple[OutputSink, ...] = (
-    OutputSink(
-        "text",
-        "controls and bidi marks, which change what a terminal shows; commands of CI systems",
-        f"{_HERE}:escape",
-        ("table", "tree", "perfetto", "tensorboard"),
-    ),
-    OutputSink("lines", "as text; an exception's lines stay lines", f"{_HERE}:escape_lines"),
-    OutputSink(
-        "json",
-        "lone surrogates, which strict readers refuse; commands of CI systems",
-        f"{_HERE}:json_text",
-        ("json",),
-    ),
-    OutputSink(
-        "markdown",
-        "markup, HTML, links, mentions and references to issues",
-        f"{_HERE}:markdown",
-        ("markdown",),
-    ),
-    OutputSink("xml", "characters that XML 1.0 forbids", f"{_HERE}:xml_text", ("junit",)),
-    OutputSink("xml_markup", "as xml, and what begins an element", f"{_HERE}:xml_markup", ("svg",)),
-    OutputSink("html", "as text, and what begins an element", f"{_HERE}:html_text"),
-    OutputSink(
-        "script_data",
-        "what ends a script element or begins a comment in it",
-        f"{_HERE}:script_data",
-        ("html",),
-    ),
-    OutputSink("fragment", "what separates the parts of an address", f"{_HERE}:fragment"),
-    OutputSink("sarif", "placeholders and links in messages", f"{_HERE}:sarif_message", ("sarif",)),
-    OutputSink(
-        "github",
-        "the end of an annotation's line: another line would be another command",
-        f"{_HERE}:github_data",
-        ("github",),
-    ),
-    OutputSink("github_property", "as github, and its end", f"{_HERE}:github_property"),
-    OutputSink(
-        "yaml",
-        "invisible characters; commands of CI systems. PyYAML quotes the others",
-        f"{_HERE}:yaml_quoted",
-    ),
-    OutputSink("shell", "what a shell splits, expands or runs", "shlex:quote"),
-    OutputSink("script_line", "as text, without an import", "hookcli.script.say:harmless"),
-)
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 class _Spellings(dict[str, str]):
@@ -131,7 +71,7 @@ def escape_lines(text: str) -> str:
 # --- JSON
 
 # A lone surrogate in JSON with ASCII escapes, whose backslash is not escaped.
-_LONE = re.compile(
+_LONE = (
     r"(?<!\\)((?:\\\\)*)"
     r"(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\(ud[89a-f][0-9a-f]{2}))"
 )
@@ -144,7 +84,7 @@ def json_text(text: str) -> str:
     and TeamCity begin anywhere in a line, is spelled so that the same string is read.
     """
     if "\\ud" in text:
-        text = _LONE.sub(lambda m: m[1] + (m[2] or "\\\\" + m[3]), text)
+        text = _compiled(_LONE).sub(lambda m: m[1] + (m[2] or "\\\\" + m[3]), text)
     return text.replace("##", "#\\u0023") if "##" in text else text
 
 
@@ -162,7 +102,7 @@ def script_data(text: str) -> str:
 
 def xml_text(text: str) -> str:
     """Replace characters that XML 1.0 does not allow. A writer of XML escapes the others."""
-    return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return _compiled(_NO_XML).sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def xml_line(text: str) -> str:
@@ -194,30 +134,28 @@ def fragment(text: str) -> str:
 # --- Markdown
 
 # A shape is not a link, and an underscore inside a word is not emphasis: both stay unescaped.
-_MARK = re.compile(r"[\\`*_~\[\]|#$!]")
+_MARK = r"[\\`*_~\[\]|#$!]"
 # Runs of characters match at once, except the bracket that may begin a shape.
-_MARKS = re.compile(
-    r"(\[[0-9, ]*\](?![\[(:]))|(?<=[^\W_])_(?=[^\W_])|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])"
-)
-_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # which could begin a list
+_MARKS = r"(\[[0-9, ]*\](?![\[(:]))|(?<=[^\W_])_(?=[^\W_])|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])"
+_BULLET = r"^(\d*)([-+.)])(?=\s|$)"  # which could begin a list
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # "&" comes first
 # GitHub makes links of bare addresses: their colon or dot is written as an entity.
-_ADDRESS = re.compile(r"(?i)(https?|ftp|mailto|xmpp):|(www)\.")
+_ADDRESS = r"(?i)(https?|ftp|mailto|xmpp):|(www)\."
 # Mentions, mail addresses and issues are found after entities are read: a space without width
 # separates their sign from the name.
-_REFERENCE = re.compile(r"@(?=[\w+.-])|#(?=\d)")
+_REFERENCE = r"@(?=[\w+.-])|#(?=\d)"
 _APART = "&#8203;"
 
 
 def markdown(text: str) -> str:
     """Escape a line of text so that it renders literally: no markup, HTML, mention or link."""
-    if _MARK.search(text):
-        text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
-    text = _BULLET.sub(r"\1\\\2", text)
+    if _compiled(_MARK).search(text):
+        text = _compiled(_MARKS).sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
+    text = _compiled(_BULLET).sub(r"\1\\\2", text)
     for letter, entity in _ENTITIES.items():
         text = text.replace(letter, entity)
-    text = _REFERENCE.sub(lambda m: m[0] + _APART, text).replace("@", "&#64;")
-    return _ADDRESS.sub(lambda m: f"{m[1]}&#58;" if m[1] else f"{m[2]}&#46;", text)
+    text = _compiled(_REFERENCE).sub(lambda m: m[0] + _APART, text).replace("@", "&#64;")
+    return _compiled(_ADDRESS).sub(lambda m: f"{m[1]}&#58;" if m[1] else f"{m[2]}&#46;", text)
 
 
 # --- CI systems

@@ -25,7 +25,7 @@ from hookcli.formats.notebook import diff_html, report_html
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.outputs import escapes
-from hookcli.outputs.escapes import SINKS
+from hookcli.outputs.sinks import SINKS
 from hookcli.pytest_plugin import _lines
 from hookcli.script.say import harmless
 from hookcli.snapshot.section import Section

@@ -59,8 +59,8 @@ KEY_RULES = (
     KeyRule(
         re.compile(r"_?attn_implementation(_internal|_autoset)?"),
         "`attn_implementation`, `_attn_implementation`, `_attn_implementation_internal`",
-        "`eager`, `sdpa`, `flex_attention` or `flash_attention_2` to `4`, also with `paged|` "
-        "before it",
+        "`eager`, `sdpa`, `flex_attention` or `flash_attention_2` to `4`, also in their `paged` "
+        "forms",
         _among(_ATTENTION),
     ),
     KeyRule(
@@ -91,6 +91,7 @@ KEY_RULES = (
         _matching(_DTYPE),
     ),
     KeyRule(
+        # EdgeTAM of transformers has the third spelling.
         re.compile(r"backbone|architecture|archirecture|timm_model\w*"),
         "`backbone`, `architecture`",
         "a name of timm without `:`, `/` and `-`",
@@ -100,16 +101,10 @@ KEY_RULES = (
     KeyRule(
         re.compile(
             r"checkpoint_path|pretrained_cfg_overlay|custom_generate|gguf_file|code_revision"
+            r"|trust_remote_code"
         ),
         "`checkpoint_path`, `pretrained_cfg_overlay`, `custom_generate`, `gguf_file`, "
-        "`code_revision`",
-        "false or null",
-        lambda value: not value,
-        anywhere=False,
-    ),
-    KeyRule(
-        re.compile(r"trust_remote_code"),
-        "`trust_remote_code`",
+        "`code_revision`, `trust_remote_code`",
         "false or null",
         lambda value: not value,
         anywhere=False,

@@ -37,7 +37,7 @@ from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.loop.given_module import check_module, device_of, source_of
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import preserve_state
-from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.watcher import Watcher
 from hookcli.run.prepare import tap_scripted
 from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import generators_kept, seed_all
@@ -119,7 +119,7 @@ def run_live(
     spec: Spec,
     *,
     loss: Loss | None = None,
-    observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
+    observers: Callable[[Recording], Sequence[Watcher]] = lambda recording: (),
     probes: CheckedRun | None = None,
 ) -> Report:
     """Run a module as the request says, restore its state, and return the report.

@@ -24,8 +24,9 @@ from hookcli.run.checked_run import CheckedRun
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.losses.criterion import Loss
-from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.watcher import Watcher
 from hookcli.run.seeds import generators_kept
+from hookcli.spec.probes import request_probe
 from hookcli.spec.request import Spec
 
 _PARTS = ("inputs", "outputs")
@@ -86,7 +87,7 @@ class _Live:
         """Return the probe that finds where gradients end, if they are compared."""
         if self._spec.command != "grads":
             return None
-        return CheckedRun(replace(self._spec, probes=(CUT,)), self._loss)
+        return CheckedRun(replace(self._spec, probes=(request_probe(CUT),)), self._loss)
 
     def _run(self, side: int, observers: Any, probes: CheckedRun | None = None) -> Report:
         name = "AB"[side]
@@ -122,7 +123,7 @@ class _Live:
 
             def observers(
                 recording: Recording, capture: TensorCapture = capture
-            ) -> Sequence[Observer]:
+            ) -> Sequence[Watcher]:
                 return (capture,)
 
             self._run(side, observers)

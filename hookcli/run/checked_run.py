@@ -12,10 +12,11 @@ from hookcli.rules.finite import OPERATOR
 from hookcli.run.first_non_finite.initial_state import InitialState
 from hookcli.run.first_non_finite.suspicion import first_bad_step
 from hookcli.run.losses.criterion import Loss
-from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.watcher import Watcher
 from hookcli.run.probes.probes import Probes
 from hookcli.run.probes.rerun import copied
 from hookcli.spec.plan import Plan, plan
+from hookcli.spec.probes import requests_probe
 from hookcli.spec.request import Spec
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ class CheckedRun:
         self._initial: InitialState | None = None
         self._batch = Batch()
 
-    def observers(self, batch: Batch) -> tuple[Observer, ...]:
+    def observers(self, batch: Batch) -> tuple[Watcher, ...]:
         """Return the observers of a run with this batch."""
         observers = self._probes.observers(batch)
-        if OPERATOR not in self._spec.probes:
+        if not requests_probe(self._spec.probes, OPERATOR):
             return observers
         self._batch = copied(batch)
         self._initial = InitialState(parameters=plan(self._spec).optimizer is not None)

@@ -10,7 +10,7 @@ from torch import nn
 from hookcli.models.model import Model
 from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate
-from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.watcher import Watcher
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Attempt, Spec
 
@@ -52,7 +52,7 @@ class RunExtras:
         """Return the batch of the other side of a diff, if this side uses it."""
         return None if self._side is None else self._side.their_batch(root)
 
-    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
+    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Watcher]:
         """Return the observers of a run with this batch."""
         probes = () if self._probes is None else self._probes.observers(candidate.batch)
         if self._side is not None:

@@ -22,9 +22,9 @@ from hookcli.run.hook_engine.errors import explain
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.observe.inventory import note_buffers, take_inventory
-from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.observers import Observers
 from hookcli.run.observe.recorder import Progress
+from hookcli.run.observe.watcher import Watcher
 from hookcli.run.phases import Phases
 from hookcli.run.prepare import set_mode
 from hookcli.spec.plan import Plan
@@ -46,7 +46,7 @@ class RunOptions:
     doubts: FakeTensorChecks | None = None
     fake: bool = False
     loss: Loss | None = None
-    observers: Sequence[Observer] = ()
+    observers: Sequence[Watcher] = ()
     together: DistributedRun | None = None
 
 

@@ -11,6 +11,7 @@ from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
+from hookcli.spec.probes import ProbeRequest
 from hookcli.spec.what_if import WhatIf
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
@@ -189,7 +190,7 @@ class Spec:
     timings: bool = False  # record the time of each event and each call
     checks: tuple[CheckSpec, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
-    probes: tuple[str, ...] = ()  # what the checks need of the run
+    probes: tuple[ProbeRequest, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
     data_only: bool = False  # of unknown origin: write only below the working folder
     terminal: Terminal | None = None  # the worker's parent sets it if an action asks the user

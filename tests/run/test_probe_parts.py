@@ -23,8 +23,9 @@ from hookcli.run.probes.activations.observer import ActivationObserver
 from hookcli.run.probes.activations.outputs import ConstantOutputs, _tests, _varies
 from hookcli.run.probes.batch_growth import _Shapes
 from hookcli.run.probes.batch_independence import samples
-from hookcli.run.probes.cuts import LostGradients, cuts
+from hookcli.run.probes.cuts import cuts
 from hookcli.run.probes.determinism import change, compare, repeat
+from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.non_finite import Values
 from hookcli.run.probes.training import loss_graph, start_state
 from hookcli.run.probes.training.causality import causality

@@ -24,7 +24,7 @@ from hookcli.run.batch.candidates import Candidate, floating_dtype, takes_any_ba
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
-from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.watcher import Watcher
 from hookcli.sentences import cannot_write
 from hookcli.spec.losses import is_function
 from hookcli.spec.request import SideSpec, Spec
@@ -91,7 +91,7 @@ class Side:
             )
         return Candidate(stored["origin"], "A's batch", batch, batch_is_shared=True)
 
-    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
+    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Watcher]:
         """Return the observers of a run with this batch.
 
         A's batch is written first, since the run may write to it.

@@ -18,9 +18,9 @@ from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.observe.call_notes import CallNotes, note_bypassed, note_compiled, with_gradients
 from hookcli.run.observe.edges import EdgeObserver
 from hookcli.run.observe.node_owners import NodeOwners
-from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.recorder import Progress, Recorder
 from hookcli.run.observe.timeline import Timeline
+from hookcli.run.observe.watcher import Watcher
 from hookcli.spec.plan import Plan
 from hookcli.torch_private import next_sequence_nr
 
@@ -55,7 +55,7 @@ class Observers:
         recording: Recording,
         progress: Progress,
         doubts: FakeTensorChecks | None,
-        observers: Sequence[Observer] = (),
+        observers: Sequence[Watcher] = (),
     ) -> None:
         self._model, self._engine, self._recording = model, engine, recording
         self._observers = observers

@@ -12,8 +12,8 @@ import torch
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.rows.events import number
-from hookcli.run.observe.watcher import Watcher
 from hookcli.run.statistics.sketch import dense
+from hookcli.run.watcher import Watcher
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
 _PARTS = ("inputs", "outputs")

@@ -14,8 +14,8 @@ from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
-from hookcli.run.observe.watcher import Watcher
 from hookcli.run.statistics.sketch import Projector
+from hookcli.run.watcher import Watcher
 
 CALL, PARAMETER, BUFFER, GRADIENT = (
     "sketch", "sketch_parameter", "sketch_buffer", "sketch_gradient"

@@ -11,8 +11,8 @@ from hookcli.models import module_tree
 from hookcli.models.model import Model
 from hookcli.run.neutrality.containers import Objects, Tensors
 from hookcli.run.neutrality.model_state import ModelState, fits
-from hookcli.run.observe.watcher import Watcher
 from hookcli.run.seeds import ModuleGenerators
+from hookcli.run.watcher import Watcher
 
 _OF_TORCH = set(vars(nn.Module()))  # attributes that every module has: parameters, hooks
 _COMMON = {bool, int, float, str, type(None)}

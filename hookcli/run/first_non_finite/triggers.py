@@ -14,7 +14,7 @@ from hookcli.operators.finite import counts_of
 from hookcli.run.first_non_finite.birth import Birth
 from hookcli.run.first_non_finite.tracker import Tracker
 from hookcli.run.observe.node_owners import NodeOwners
-from hookcli.run.observe.watcher import Watcher
+from hookcli.run.watcher import Watcher
 from hookcli.torch_private import disable_current_modes
 
 

@@ -93,7 +93,7 @@ class Values(ProbeWatcher):
             if counts is not None:
                 self._note("updated", info.name, None, {**counts, "order": None}, self._step - 1)
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a measurement of the number of tensors that were read."""
         if self._stepped:
             self._updated()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from hookcli.report.findings import Measurement
-from hookcli.run.observe.watcher import Watcher
+from hookcli.run.watcher import AfterRun, Watcher
 
 
 class ProbeWatcher(Watcher):
-    """Watches a run for a rule. `measurements` are complete after `conclude`."""
+    """Watches a run for a rule."""
 
     measurements: list[Measurement]
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add what is known only after the run."""
+
+    def conclude(self, after: AfterRun) -> None:
+        """Add the measurements to the recording."""
+        self.complete()
+        after.recording.measured += self.measurements

@@ -16,18 +16,15 @@ from typing import Any
 from hookcli.catalogue.probes import PROBES, Probe, Way
 from hookcli.models.batch import Batch
 from hookcli.models.failures import failure_of
-from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.losses.criterion import Loss
-from hookcli.run.observe.watcher import Watcher
 from hookcli.run.probes.context import RerunContext, WatchContext, single
 from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
-from hookcli.run.probes.probe_watcher import ProbeWatcher
 from hookcli.run.probes.rerun import Rerun, copied, is_used_up
 from hookcli.run.probes.training.start_state import StartState
-from hookcli.spec.plan import Plan
+from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.spec.probes import ProbeRequest
 from hookcli.spec.request import Spec
 from hookcli.text import first_line
@@ -50,64 +47,57 @@ def grouped(requests: tuple[ProbeRequest, ...], way: Way) -> Iterator[list[Probe
     return (group for group in groups.values() if group)
 
 
-class Probes:
-    """Runs the probes that the rules of a request need. `doing` is called as each probe starts."""
+def watchers_for(
+    spec: Spec, batch: Batch, loss: Loss | None, doing: Callable[[str], None]
+) -> Iterator[Watcher]:
+    """Yield the watchers of a run with this batch; the last one runs the further runs.
+
+    `loss` replaces the loss of the request. `doing` is called as each further run starts.
+    """
+    context = WatchContext(spec)
+    for requests in grouped(spec.probes, Way.OBSERVES):
+        yield from function_of(PROBES[requests[0].name])(requests, context)
+    trains = any(PROBES[request.name].trains for request in spec.probes)
+    steps = spec.run.optimizer is not None or spec.run.steps > 1
+    start = StartState() if trains and steps else None
+    if start is not None:
+        yield start
+    yield FurtherRuns(spec, batch, loss, start, doing)
+
+
+class FurtherRuns(Watcher):
+    """Runs the model again after the run, for the probes that need it.
+
+    It keeps a copy of the batch, since the run may write to it.
+    """
 
     def __init__(
         self,
         spec: Spec,
-        loss: Loss | None = None,
-        *,
-        doing: Callable[[str], None] = lambda _: None,
+        batch: Batch,
+        loss: Loss | None,
+        start: StartState | None,
+        doing: Callable[[str], None],
     ) -> None:
-        self._spec = spec
-        self._loss = loss  # replaces the request's
-        self._doing = doing
-        self._watchers: list[ProbeWatcher] = []
-        self._start: StartState | None = None
-        self._batch = Batch()
-
-    def observers(self, batch: Batch) -> tuple[Watcher, ...]:
-        """Return the watchers of a run with this batch.
-
-        A copy of the batch is kept for further runs, since the run may write to it.
-        """
+        self._spec, self._loss, self._start, self._doing = spec, loss, start, doing
         self._batch = copied(batch)
-        context = WatchContext(self._spec)
-        self._watchers = [
-            watcher
-            for requests in grouped(self._spec.probes, Way.OBSERVES)
-            for watcher in function_of(PROBES[requests[0].name])(requests, context)
-        ]
-        run = self._spec.run
-        trains = any(PROBES[request.name].trains for request in self._spec.probes)
-        steps = run.optimizer is not None or run.steps > 1
-        self._start = StartState() if trains and steps else None
-        return (*self._watchers, *(() if self._start is None else (self._start,)))
 
-    def conclude(
-        self, model: Model, plan: Plan, recording: Recording, *, again: bool = True
-    ) -> None:
-        """Add all measurements to the recording; run the further runs if the run succeeded.
-
-        There are no further runs if the model cannot be run `again`.
-        """
-        for watcher in self._watchers:
-            watcher.conclude()
-            recording.measured += watcher.measurements
+    def conclude(self, after: AfterRun) -> None:
+        """Add all measurements to the recording; run the further runs if the run succeeded."""
+        recording, plan = after.recording, after.plan
         for requests in grouped(self._spec.probes, Way.READS):
             recording.measured += function_of(PROBES[requests[0].name])(self._spec)
         failed = recording.failure is not None
-        if not again or (failed and not _found_no_gradient(recording)):
+        if not after.again or (failed and not _found_no_gradient(recording)):
             return
-        lost = LostGradients.of(model, plan, recording)
+        lost = LostGradients.of(after.model, plan, recording)
         todo = list(self._reruns(lost, failed=failed))
         judged = self._spec.command == "check" and not failed
         if not (todo or judged):
             return
         if self._start is not None:
             self._start.restore()
-        runs = Rerun(model, self._batch, plan, self._spec.run.device, loss=self._loss)
+        runs = Rerun(after.model, self._batch, plan, self._spec.run.device, loss=self._loss)
         backwards = len(recording.gradients) * plan.backward.times
         ran = {RUN: PassCounts(plan.mode, plan.steps, backwards)}
         found = self._run(todo, runs, lost, ran)

@@ -18,7 +18,7 @@ def measure(model, batch, kind, command="grads", *, exact=True):
 
     report = run_live(model, batch, Spec(command, ModelSpec("")), observers=observe)
     assert report.error is None, report.error
-    observers[0].conclude()
+    observers[0].complete()
     return [row.value for row in rows if row.probe == kind]
 
 

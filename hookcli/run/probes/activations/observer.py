@@ -208,7 +208,7 @@ class ActivationObserver(ProbeWatcher):
         self._step += 1
         self._begin_step()
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add the rows to the measurements, the counts first."""
         counts = {kind: self._seen[kind] for kind in KINDS}
         self.measurements.append(Measurement(SEEN, "", None, counts, "tensors"))

@@ -84,7 +84,7 @@ class RangeObserver(ProbeWatcher):
                     facts["abs_max"] *= self._scale
                 self._add("gradient", info.name, facts)
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a row for each tensor."""
         settings = {"dtype": self._dtype, "max": self._most, "tiny": self._tiny}
         self.measurements.append(Measurement(RANGE, "", None, settings, None))
@@ -134,7 +134,7 @@ class SpreadObserver(ProbeWatcher):
             facts = {"std": row["std"], "mean": row["mean"], "order": call.order}
             self._rows[call.name] = Measurement(SPREAD, call.name, call.index, facts, None)
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a row for each layer, in the order of their first calls."""
         self.measurements += self._rows.values()
         self._rows.clear()

@@ -7,7 +7,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.memory import available
 from hookcli.models.model import Model
-from hookcli.run.observe.watcher import Watcher
+from hookcli.run.watcher import Watcher
 
 
 class StartState(Watcher):

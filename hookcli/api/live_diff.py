@@ -27,7 +27,7 @@ from hookcli.run.losses.criterion import Loss
 from hookcli.run.rule_watchers import rule_watchers
 from hookcli.run.seeds import generators_kept
 from hookcli.run.watcher import Watcher
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.spec.request import Spec
 
 _PARTS = ("inputs", "outputs")

@@ -13,10 +13,9 @@ from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
 from hookcli.rules.rule import NEUTRAL
 from hookcli.sentences import missing
-from hookcli.spec.checks import CheckSpec
+from hookcli.spec.checks import CheckSpec, ProbeRequest, requests_probe
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.inputs import InputSpec
-from hookcli.spec.probes import ProbeRequest, requests_probe
 from hookcli.spec.ranks import is_together
 from hookcli.spec.request import (
     Argument,

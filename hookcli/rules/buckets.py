@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names, pluralize
 
 

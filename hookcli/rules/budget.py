@@ -10,7 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed
 from hookcli.rules.select import places
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 Figures: TypeAlias = Mapping[str, int | None]

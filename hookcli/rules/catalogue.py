@@ -68,8 +68,7 @@ from hookcli.rules.training import (
     unregistered_parameters,
     update_ratio,
 )
-from hookcli.spec.checks import CheckSpec
-from hookcli.spec.probes import ProbeRequest
+from hookcli.spec.checks import CheckSpec, ProbeRequest
 
 CATALOGUE: dict[str, Rule] = {
     rule.name: rule

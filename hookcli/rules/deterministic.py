@@ -14,7 +14,7 @@ from hookcli.rules.rule import (
     run_again_failed,
     skipped,
 )
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted, join_names
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}

@@ -19,7 +19,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
 IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart by it

@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "step"

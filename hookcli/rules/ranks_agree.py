@@ -9,7 +9,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
 _VALUES = {"gradient": "gradients", "parameter value": "values"}

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
-from hookcli.spec.probes import ProbeRequest
+from hookcli.spec.checks import ProbeRequest
 from hookcli.text import join_names
 
 Severity: TypeAlias = Literal["error", "warning"]

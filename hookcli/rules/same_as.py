@@ -10,7 +10,7 @@ from hookcli.report.report import LayerRow, ParameterRow, Report
 from hookcli.report.values import Leaf
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import layer, matches, owner, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 

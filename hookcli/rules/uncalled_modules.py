@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, pluralize
 
 # With a gradient, the parameters of a module were used although it was not called.

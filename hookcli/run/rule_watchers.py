@@ -13,8 +13,8 @@ from hookcli.run.losses.criterion import Loss
 from hookcli.run.probes.probes import watchers_for
 from hookcli.run.probes.rerun import copied
 from hookcli.run.watcher import AfterRun, Watcher
+from hookcli.spec.checks import requests_probe
 from hookcli.spec.plan import plan
-from hookcli.spec.probes import requests_probe
 from hookcli.spec.request import Spec
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def rule_watchers(
     initial = InitialState(parameters=plan(spec).optimizer is not None)
     yield initial
     yield from watchers_for(spec, batch, loss, doing)
-    yield FirstNonFinite(spec, batch, loss, initial, doing)
+    yield SecondRunIfNonFinite(spec, batch, loss, initial, doing)
 
 
-class FirstNonFinite(Watcher):
+class SecondRunIfNonFinite(Watcher):
     """Runs the model a second time if a value is not finite, to find the operator of the first.
 
     It keeps a copy of the batch, since the run may write to it.

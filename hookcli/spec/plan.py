@@ -9,9 +9,9 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import Phase
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
+from hookcli.spec.checks import requests_probe
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec
 from hookcli.spec.losses import is_function, named_loss
-from hookcli.spec.probes import requests_probe
 from hookcli.spec.request import Mode, Spec
 from hookcli.text import counted
 

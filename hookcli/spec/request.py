@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.spec.checks import CheckSpec, ProbeRequest, Suppression
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
-from hookcli.spec.probes import ProbeRequest
 from hookcli.spec.what_if import WhatIf
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]

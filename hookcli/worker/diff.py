@@ -20,8 +20,8 @@ from hookcli.report.encode import to_json
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
+from hookcli.spec.checks import request_probe
 from hookcli.spec.plan import plan
-from hookcli.spec.probes import request_probe
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.whole_files import private_folder, replacing, write_whole
 from hookcli.worker.attempts import run_within

@@ -15,8 +15,7 @@ from hookcli.rules.catalogue import (
     with_training_set,
 )
 from hookcli.rules.rule import Rule, RuleOption
-from hookcli.spec.checks import CheckSpec
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import CheckSpec, request_probe
 
 REQUIRED = "required"
 ALL = {"at": ("*",)}

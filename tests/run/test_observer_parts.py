@@ -137,12 +137,12 @@ def test_the_end_of_a_call_ends_those_inside_it_whose_end_was_not_seen():
     observer, recording = memory()
     outer, inner, strange = call_of(0), call_of(1, parent=0), call_of(2)
     with observer.live:
-        observer.enter(outer)
-        observer.enter(inner)
+        observer.enter(outer, ((), {}))
+        observer.enter(inner, ((), {}))
         made = torch.ones(256) * 2
-        observer.leave(strange)
-        observer.leave(outer)
-        observer.leave(inner)
+        observer.leave(strange, None, None)
+        observer.leave(outer, None, None)
+        observer.leave(inner, None, None)
         later = torch.ones(1024) * 2
     observer.end(as_batch(torch.ones(1)))
     peaks = {order: row.peak_bytes for order, row in recording.memory.calls.items()}

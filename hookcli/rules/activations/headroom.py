@@ -10,7 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.activations.measured import RANGE, UNREAD
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 _SHARE, _VALUES = 0.1, 32

@@ -11,7 +11,7 @@ from hookcli.rules.activations.measured import SPREAD, UNREAD
 from hookcli.rules.gradients.profile import Profile, power_of_ten
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, places
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 _LEAST = 4  # layers: a trend over fewer means nothing

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 
 PROBE = "activations"
 A_FEW, EVERY = request_probe(PROBE), request_probe(PROBE, exact=True)  # values that are read

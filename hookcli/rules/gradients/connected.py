@@ -9,7 +9,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import NOT_MEASURED, rows_of, why_not
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
 from hookcli.rules.select import matches, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 

@@ -9,7 +9,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import owner, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
 
 _LEAST = 4  # layers: a trend over fewer means nothing

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import parameters_at, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names, pluralize
 
 _NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]*)(?![^.])")  # a part of a name between dots

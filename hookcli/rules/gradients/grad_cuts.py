@@ -11,7 +11,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import NOT_MEASURED, advice, rows_of, why_not
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 

@@ -20,7 +20,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, parameters_at, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 CUT_OFF, ROUNDED = "cut_off", "rounded_gradient"

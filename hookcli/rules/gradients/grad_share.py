@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 
 FACTOR = 10.0
 

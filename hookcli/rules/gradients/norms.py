@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
-from hookcli.spec.probes import BACKWARD
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
 
 _LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`

@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     run_again_failed,
     skipped,
 )
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 
 PROBE = "causality"
 # How much rounding may change an output, relative to its largest value: with other inputs kernels

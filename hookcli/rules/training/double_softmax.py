@@ -9,7 +9,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 from hookcli.rules.training.losses import without_loss
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 
 PROBE = "loss_inputs"
 

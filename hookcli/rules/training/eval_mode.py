@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import called, matches, owner, places
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 PROBE = "eval_forward"

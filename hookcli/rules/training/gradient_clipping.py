@@ -11,7 +11,7 @@ from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.steps.series import series
 from hookcli.rules.training.losses import without_loss
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "clipping"

@@ -18,7 +18,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.training.losses import without_loss
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "loss_terms"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import NEUTRAL, Options, Rule, RuleFinding, skipped
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:

@@ -9,7 +9,7 @@ from typing import Any
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.training.losses import without_loss
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "overfit"

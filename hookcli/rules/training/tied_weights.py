@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted, join_names
 
 PROBE = "shared_memory"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 PROBE = "unregistered"

@@ -21,7 +21,7 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import matches, owner, places
 from hookcli.rules.steps.series import cancelled, real
 from hookcli.rules.training.losses import without_loss
-from hookcli.spec.probes import BACKWARD, request_probe
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "update"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hookcli.report.findings import Measurement
 from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.rerun import Rerun
-from hookcli.spec.probes import ProbeRequest
+from hookcli.spec.checks import ProbeRequest
 from hookcli.spec.request import Spec
 
 Requests: TypeAlias = Sequence[ProbeRequest]  # those of the probes that name one function

@@ -25,7 +25,7 @@ from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
 from hookcli.run.probes.rerun import Rerun, copied, is_used_up
 from hookcli.run.probes.training.start_state import StartState
 from hookcli.run.watcher import AfterRun, Watcher
-from hookcli.spec.probes import ProbeRequest
+from hookcli.spec.checks import ProbeRequest
 from hookcli.spec.request import Spec
 from hookcli.text import first_line
 

@@ -12,7 +12,7 @@ from hookcli.report.steps import UpdateRow
 from hookcli.report.values import Leaf
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
-from hookcli.spec.probes import request_probe
+from hookcli.spec.checks import request_probe
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
 from tests.formats.fabricate import event

@@ -29,7 +29,7 @@ from typing import Any
 
 from tests.faults.commands import Command, Outcome, Place, is_whole, laid_out
 from tests.faults.mounts import can_mount, fill, mounted, small_disk
-from tests.faults.signals import MARK, listing, marked
+from tests.faults.process_marks import MARK, listing, marked
 
 NOBODY = 65534
 _CAUGHT = ("SIGINT", "SIGHUP", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM")

@@ -147,11 +147,12 @@ def observed(tmp_path, monkeypatch, line):
     folder = tmp_path / "work"
 
     def runs(text, *args, ours=(), status=0, watch="fake_watch:start", **more):
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "s.py").write_text(text)
         monkeypatch.chdir(folder)
         monkeypatch.setattr(launch, "_WATCH", watch)
         file = tmp_path / "end.json"
+        file.unlink(missing_ok=True)
         monkeypatch.setattr(launch, "_END", END.format(file=str(file), status=status) + "#{path}")
         command, _ = commands(monkeypatch, line, *ours, "s.py", *args)
         descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])

@@ -134,7 +134,8 @@ def _keep(end: EndRequest, text: bytes) -> int:
     """
     name = None
     try:
-        handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+        with ending_delayed():
+            handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
         with os.fdopen(handle, "wb") as file:
             file.write(text)
     except OSError as error:

@@ -108,7 +108,7 @@ def _report(hook: Hook | None, raised: Raised, held: HeldSignals) -> None:
     SystemExit : the script's own function ends the process.
     """
     if hook is None:
-        _write("sys.excepthook is missing, printing exception with traceback\n")
+        _write("sys.excepthook is missing\n")
         _print(*raised)
         return
     if hook is _print:
@@ -121,9 +121,10 @@ def _report(hook: Hook | None, raised: Raised, held: HeldSignals) -> None:
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001
-        trace = error.__traceback__
+        if error.__traceback__ is not None:  # always, if it was raised
+            error.__traceback__ = error.__traceback__.tb_next
         _write("Error in sys.excepthook:\n")
-        _print(type(error), error, None if trace is None else trace.tb_next)
+        _print(type(error), error, error.__traceback__)
         _write("\nOriginal exception was:\n")
         _print(*raised)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from hookcli.script.descriptors import Pipe, StandardStreams
 from hookcli.script.ending import ending
 from hookcli.script.held_signals import HeldSignals, call_handlers
 from hookcli.script.own_imports import UserFolders, own_imports
@@ -36,7 +37,7 @@ class ScriptSession:
         self._environment = dict(os.environ)
         self._watch: Any = None
         self._failed = False
-        self._held = HeldSignals(None if boot.get("quiet") else self._tell)
+        self._held = HeldSignals(None if boot.get("quiet") else self._tell, at_end=True)
 
     def begin(self) -> None:
         """Register the end first, so that it runs after the script's own functions."""
@@ -172,24 +173,20 @@ class ScriptSession:
         SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
-        reader, writer = os.pipe()
+        parts = self._boot["end"], report.encode()
         try:
-            child = self._judge(writer)
+            with StandardStreams(), Pipe() as pipe:
+                child = self._judge(pipe.writer)
+                pipe.close_writer()
+                try:
+                    child.communicate(b"".join(len(p).to_bytes(8, "little") + p for p in parts))
+                    verdict = read_verdict(pipe.reader)
+                except BaseException:
+                    _end(child)
+                    raise
         except OSError as error:  # the system refuses another process
-            os.close(reader)
             _keep(report, error.strerror or str(error))
             return 0
-        finally:
-            os.close(writer)
-        end = self._boot["end"]
-        try:
-            child.communicate(len(end).to_bytes(8, "little") + end + report.encode())
-            verdict = read_verdict(reader)
-        except BaseException:
-            _end(child)
-            raise
-        finally:
-            os.close(reader)
         if os.name == "nt":  # where a process has its status, and inherits no pipe
             return int(child.returncode)
         if verdict is None:
@@ -243,7 +240,7 @@ def _keep(report: str, why: str) -> None:
     try:
         with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write(report)
-    except OSError:
+    except BaseException:
         os.unlink(name)  # noqa: PTH108
         raise
     say(f"hookcli: cannot show the report: {why}")

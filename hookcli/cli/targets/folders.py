@@ -13,6 +13,7 @@ from pathlib import Path
 from hookcli.errors import RequestError
 from hookcli.formats.format import Format
 from hookcli.sentences import cannot_write
+from hookcli.system.signals import ending_delayed
 
 _HINT = "choose a folder that you can write to"
 

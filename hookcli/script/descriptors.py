@@ -7,7 +7,6 @@ import os
 from hookcli.system.null_device import open_null
 
 
-
 class StandardStreams:
     """Keeps the numbers of standard streams that the script closed from being given to a pipe.
 

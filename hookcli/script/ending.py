@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
     Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
-    Hook: TypeAlias = Callable[
-        [type[BaseException], BaseException, TracebackType | None], object
-    ]
+    Hook: TypeAlias = Callable[[type[BaseException], BaseException, TracebackType | None], object]
     Ended: TypeAlias = Literal[
         "completed", "exit", "exception", "interrupted", "max_steps", "stopped"
     ]
@@ -112,7 +110,7 @@ def _report(hook: Hook | None, raised: Raised, held: HeldSignals) -> None:
         _print(*raised)
         return
     if hook is _print:
-        with _Ignored():
+        with Ignored():
             hook(*raised)
         return
     _let_go(held)  # a function of the script may take long
@@ -130,11 +128,11 @@ def _report(hook: Hook | None, raised: Raised, held: HeldSignals) -> None:
 
 
 def _let_go(held: HeldSignals) -> None:
-    with _Ignored():
+    with Ignored():
         call_handlers(held.release())
 
 
-class _Ignored:
+class Ignored:
     """Ignores what handlers of signals raise."""
 
     def __enter__(self) -> None:
@@ -145,7 +143,7 @@ class _Ignored:
 
 
 def _write(text: str) -> None:
-    with _Ignored():
+    with Ignored():
         sys.stderr.write(text)
 
 

@@ -19,7 +19,7 @@ _signal: Any = sys.modules["_signal"]  # built into Python, unlike the module si
 
 
 def is_of_handler(error: BaseException) -> bool:
-    """Return whether a handler of a signal has raised this, and not the code that it interrupted."""
+    """Return whether a handler of a signal has raised this, not what it interrupted."""
     if isinstance(error, KeyboardInterrupt):  # by Python's own handler
         return True
     return handler_entry(error.__traceback__, codes_of_handlers()) is not None

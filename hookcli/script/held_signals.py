@@ -32,9 +32,7 @@ class HeldSignals:
     the first raises KeyboardInterrupt once, so that a person can end what does not end.
     """
 
-    def __init__(
-        self, tell: Callable[[], None] | None = None, *, at_end: bool = False
-    ) -> None:
+    def __init__(self, tell: Callable[[], None] | None = None, *, at_end: bool = False) -> None:
         self._tell = tell
         self._at_end = at_end
         self._timers: dict[int, tuple[float, float]] = {}  # seconds left, interval

@@ -25,7 +25,7 @@ def run(call: "Callable[..., object]", *arguments: object) -> None:
         note = sys.modules["hookcli.script.ending"].note
         try:
             note(error)
-        except BaseException:  # a signal a second time, before it is held back
+        except BaseException:  # noqa: BLE001  # a signal again, before it is held back
             note(error)
         raise
 

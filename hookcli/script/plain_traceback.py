@@ -94,9 +94,7 @@ def _without_inner(
     return new
 
 
-def _without_interrupted(
-    trace: TracebackType | None, codes: set[CodeType]
-) -> TracebackType | None:
+def _without_interrupted(trace: TracebackType | None, codes: set[CodeType]) -> TracebackType | None:
     """Remove what PyTorch or an import has called of hookcli, which a handler has interrupted."""
     before: list[TracebackType] = []
     while trace is not None and not (before and _calls_ours(before[-1].tb_frame, trace.tb_frame)):

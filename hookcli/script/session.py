@@ -6,7 +6,7 @@ import os
 import sys
 
 from hookcli.script.descriptors import Pipe, StandardStreams
-from hookcli.script.ending import ending
+from hookcli.script.ending import Ignored, ending
 from hookcli.script.held_signals import HeldSignals, call_handlers
 from hookcli.script.own_imports import UserFolders, own_imports
 from hookcli.script.say import say
@@ -116,10 +116,8 @@ class ScriptSession:
             self._finish()
         except KeyboardInterrupt:
             say(_INTERRUPTED)
-        try:
+        with Ignored():
             self._held.release()
-        except BaseException:  # noqa: BLE001, S110
-            pass
 
     def _hold(self) -> None:
         if self._getpid() == self._pid:

@@ -6,6 +6,7 @@ number may then be that of another file, which hookcli must not write, cut or cl
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from io import FileIO
@@ -33,10 +34,8 @@ class OwnDescriptor:
 
     def close(self) -> None:
         """Close the descriptor, unless it is that of another file."""
-        try:
+        with contextlib.suppress(OSError):
             os.close(self.number())
-        except OSError:
-            pass
         self._is_open = False
 
     def _identity(self) -> tuple[int, int]:

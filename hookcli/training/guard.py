@@ -26,7 +26,8 @@ class Guard:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function so that it raises nothing but the end of the script.
 
-        What a handler of a signal raises meanwhile is the script's own, and is raised."""
+        What a handler of a signal raises meanwhile is the script's own, and is raised.
+        """
 
         @functools.wraps(function, updated=())
         def guarded(*args: Any, **kwargs: Any) -> Any:

@@ -6,8 +6,8 @@ once without any of it. In a state it must have the same status and the same std
 in three lines if the state may prevent it. No traceback, file in TMPDIR or process may be left.
 
 `--full` starts each command as a user does, or with `--forked` in forks that have torch already,
-which takes an eighth of the time. The tests run such forks, and a rotation of the commands that run a
-model.
+which takes an eighth of the time. The tests run such forks, and a rotation of the commands that
+run a model.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,20 @@ def _gone(number: int) -> Callable[[], dict[int, int]]:
     return open_pipe
 
 
+def _no_terminal() -> dict[int, int]:
+    """Standard streams that are a terminal whose window was closed."""
+    master, slave = os.openpty()
+    os.close(master)
+    return {0: slave, 1: os.dup(slave), 2: os.dup(slave)}
+
+
+def _socket() -> dict[int, int]:
+    """A socket as stdout, whose other end is closed, and a socket without an end as stdin."""
+    ends = socket.socketpair()
+    ends[0].close()
+    return {0: os.dup(ends[1].fileno()), 1: ends[1].detach()}
+
+
 def _with_env(**names: str | None) -> Callable[[Place], Any]:
     return lambda place: contextlib.nullcontext(place.with_env(**names))
 
@@ -196,6 +211,22 @@ def _states() -> Iterator[tuple[str, State]]:
         State({"no_override": True}, lambda place: _without_write(lambda p: p.folder, place)),
     )
     yield "mounted outputs", State(prepare=_mounted_outputs, why_not=_needs_mount)
+    yield "a closed terminal", State(streams=_no_terminal, lost=(1, 2), printing=_STATUS_CLOSED)
+    yield "a closed socket", State(streams=_socket, lost=(1,), printing=_STATUS_CLOSED)
+    yield "a folder as stdin", State(streams=lambda: {0: os.open("/", os.O_RDONLY)})
+    yield "no permissions for new files", State({"umask": 0o777})
+    yield (
+        "a small stack, no core files",
+        State({"limits": {"RLIMIT_STACK": 1 << 20, "RLIMIT_CORE": 0}}),
+    )
+    yield (
+        "a read-only HOME",
+        State(
+            {"no_override": True},
+            lambda place: _without_write(lambda p: p.temporary.parent / "home", place),
+        ),
+    )
+    yield "a long TMPDIR", State(prepare=_with_env(TMPDIR="/none/" + "x" * 5000))
     yield "no TMPDIR", State(prepare=_with_env(TMPDIR="/none/such"))
     yield (
         "a read-only TMPDIR",
@@ -261,7 +292,7 @@ def _wrong(name: str, state: State, outcome: Outcome, plain: Outcome) -> Iterato
     status = plain.status
     if prints and state.printing is not None and name != "run":
         status = state.printing
-    refused = state.refused and outcome.status in {2, 3}
+    refused = state.refused and (outcome.status in {2, 3} or _is_kept(name, outcome))
     ended = -outcome.status in state.ends or outcome.status - 128 in state.ends
     if outcome.status != status and not refused and not ended:
         if not (name == "run" and _script_failed(state, outcome)):
@@ -275,6 +306,11 @@ def _wrong(name: str, state: State, outcome: Outcome, plain: Outcome) -> Iterato
         yield "no three lines"
     if outcome.status == _STATUS_CLOSED and set(outcome.err.splitlines()) - {"forward"}:
         yield "something on stderr"
+
+
+def _is_kept(name: str, outcome: Outcome) -> bool:
+    """Whether no process could judge the report of a script, which was told and is kept."""
+    return name == "run" and outcome.status == 0 and "note: the report is in " in outcome.err
 
 
 def _script_failed(state: State, outcome: Outcome) -> bool:
@@ -302,7 +338,7 @@ def _left(
             yield f"{name} was changed, made or removed"
         elif name not in after or not is_whole(place.folder / name):
             yield f"{name} is not whole"
-    if outcome.status in {0, command.status}:
+    if outcome.status in {0, command.status} and not _is_kept(command.arguments[0], outcome):
         yield from (f"{name} is not written" for name in command.writes
                     if after.get(name) == before.get(name) and place.folder.is_dir())  # fmt: skip
     for file in place.temporary.iterdir():
@@ -336,8 +372,8 @@ def run_real(command: Command, place: Place) -> Outcome:
         streams = {1: out.fileno(), 2: err.fileno(), **place.streams}
         process = subprocess.Popen(
             [sys.executable, "-c", _FAULTS, json.dumps(place.faults), *command.arguments],
-            cwd=place.folder, env=env, stdin=subprocess.DEVNULL, stdout=streams[1],
-            stderr=streams[2], start_new_session=True,
+            cwd=place.folder, env=env, stdin=streams.get(0, subprocess.DEVNULL),
+            stdout=streams[1], stderr=streams[2], start_new_session=True,
         )  # fmt: skip
         try:
             status = process.wait(120)

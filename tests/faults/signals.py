@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

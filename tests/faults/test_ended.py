@@ -9,11 +9,13 @@ import sys
 import tempfile
 import uuid
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import forks
-from tests.worker.running import heed_signals, wait_for
+from tests.forked.inherited import heed_signals
+from tests.worker.running import wait_for
 
 from .commands import MODEL
 from .process_marks import MARK, listing, marked, torchs_own
@@ -51,7 +53,7 @@ def left(place):
 def test_no_file_is_left(number, name, asleep):
     place, reached = asleep
     arguments = [*COMMANDS.values()][number % 4]
-    with tempfile.TemporaryFile() as err, open(os.devnull, "r+b") as null:
+    with tempfile.TemporaryFile() as err, Path(os.devnull).open("r+b", 0) as null:
         command = forks().start(
             (null, null, err), [*arguments], place.folder, dict(place.env), session="own"
         )

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from . import matrix
-from .matrix import CHEAP, COMMANDS, MODEL, STATES, commands_for, judged, place_for, run_forked as run
+from .matrix import (
+    CHEAP,
+    COMMANDS,
+    MODEL,
+    STATES,
+    commands_for,
+    judged,
+    place_for,
+    run_forked as run,
+)
 
 
 @pytest.fixture(scope="module")

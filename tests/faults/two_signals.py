@@ -1,4 +1,4 @@
-"""`python -m tests.faults.signals --twice`: two signals, one soon after the other, to `hookcli run`.
+"""`python -m tests.faults.signals --twice`: two signals to `hookcli run`, soon after each other.
 
 The first comes while the process starts, while the script trains, or after its last line, when
 hookcli judges and writes the report. The second comes up to 0.1 s later. The script's process must
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.process_marks import HOOKCLI, MARK, PATIENCE, left_over, listing, torchs_own
-from tests.worker.running import heed_signals
+from tests.forked.inherited import heed_signals
 
 GAPS = (0.0, 0.001, 0.005, 0.02, 0.1)  # seconds between the two
 PAIRS = (

@@ -14,7 +14,7 @@ import pytest
 
 from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
-from tests.worker.running import heed_signals
+from tests.forked.inherited import heed_signals
 
 __all__ = ["line"]
 # Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
@@ -160,7 +160,9 @@ def observed(tmp_path, monkeypatch, line):
         monkeypatch.setattr(launch, "_WATCH", watch)
         file = tmp_path / "end.json"
         file.unlink(missing_ok=True)
-        monkeypatch.setattr(launch, "_END", END.format(file=str(file), slow=slow, verdict=verdict) + "#{path}")
+        monkeypatch.setattr(
+            launch, "_END", END.format(file=str(file), slow=slow, verdict=verdict) + "#{path}"
+        )
         command, _ = commands(monkeypatch, line, *ours, "s.py", *args)
         descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
         env = {**CLEAN, "PYTHONPATH": str(FAKE)}

@@ -34,7 +34,7 @@ def ended(monkeypatch, capfd, tmp_path):
         files = tuple(Target(name, file and tmp_path / file) for name, file in targets)
         end = pickle.dumps(EndRequest(spec, files, fail_on, Console(quiet=quiet), rank), 4)
         parts = end, training_to_json(CNN).encode()
-        data = b"".join(len(part).to_bytes(8, "little") + part for part in parts)[:-cut or None]
+        data = b"".join(len(part).to_bytes(8, "little") + part for part in parts)[: -cut or None]
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         return end_of_run(), *capfd.readouterr()
 

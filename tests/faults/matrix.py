@@ -213,7 +213,6 @@ def _states() -> Iterator[tuple[str, State]]:
     yield "mounted outputs", State(prepare=_mounted_outputs, why_not=_needs_mount)
     yield "a closed terminal", State(streams=_no_terminal, lost=(1, 2), printing=_STATUS_CLOSED)
     yield "a closed socket", State(streams=_socket, lost=(1,), printing=_STATUS_CLOSED)
-    yield "a folder as stdin", State(streams=lambda: {0: os.open("/", os.O_RDONLY)})
     yield "no permissions for new files", State({"umask": 0o777})
     yield (
         "a small stack, no core files",

@@ -121,8 +121,10 @@ def _problems(outcome: Outcome, folder: Path, before: dict[str, str], out: str, 
     trained, ended = "ready" in out, "done" in out
     killed = {-number for number in outcome.pair}
     allowed = killed | ({0} if ended else set())
+    if signal.SIGINT in outcome.pair:  # plain Python's too, after what torch does at its exit
+        allowed.add(1)
     if not trained:  # hookcli's own statuses, and what Python has while it starts
-        allowed |= {1, *(128 - number for number in killed)}
+        allowed |= {128 - number for number in killed}
     if outcome.status not in allowed:
         yield f"status {outcome.status}: {err[-600:]!r}"
     if "/hookcli/" in err:

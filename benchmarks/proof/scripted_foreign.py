@@ -6,7 +6,7 @@ uses something else that TorchScript compiles.
 
 import math
 from enum import Enum
-from typing import Dict, Final, List, NamedTuple, Optional, Tuple  # noqa: UP035  # TorchScript's
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -43,9 +43,14 @@ class CausalAttention(nn.Module):
 class GptBlock(nn.Module):
     def __init__(self, width: int = 8):
         super().__init__()
-        self.ln_1, self.attn, self.ln_2 = nn.LayerNorm(width), CausalAttention(width), nn.LayerNorm(width)
+        self.ln_1, self.attn, self.ln_2 = (
+            nn.LayerNorm(width),
+            CausalAttention(width),
+            nn.LayerNorm(width),
+        )
         self.mlp = nn.ModuleDict({
-            "fc": nn.Linear(width, 4 * width), "act": nn.GELU(), "proj": nn.Linear(4 * width, width),
+            "fc": nn.Linear(width, 4 * width), "act": nn.GELU(),
+            "proj": nn.Linear(4 * width, width),
         })  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:
@@ -67,12 +72,12 @@ class Gpt(nn.Module):
         self.head = nn.Linear(width, words, bias=False)
         self.head.weight = self.wte.weight
 
-    def forward(self, idx: Tensor, targets: Optional[Tensor] = None):
+    def forward(self, idx: Tensor, targets: Tensor | None = None):
         x = self.wte(idx) + self.wpe(torch.arange(idx.size(1), device=idx.device))
         for block in self.blocks:
             x = block(x)
         logits = self.head(self.norm(x))
-        loss: Optional[Tensor] = None
+        loss: Tensor | None = None
         if targets is not None:
             loss = F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
         return logits, loss
@@ -86,8 +91,8 @@ class Cached(nn.Module):
         self.q, self.k, self.v = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
 
     def forward(
-        self, x: Tensor, cache: Optional[Tuple[Tensor, Tensor]]
-    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         k, v = self.k(x), self.v(x)
         if cache is not None:
             k, v = torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)
@@ -101,8 +106,8 @@ class Decoding(nn.Module):
         self.attention = Cached()
 
     def forward(self, x: Tensor):
-        cache: Optional[Tuple[Tensor, Tensor]] = None
-        outs: List[Tensor] = []
+        cache: tuple[Tensor, Tensor] | None = None
+        outs: list[Tensor] = []
         for i in range(x.size(1)):
             y, cache = self.attention(x[:, i : i + 1], cache)
             outs.append(y)
@@ -118,7 +123,7 @@ class Tagger(nn.Module):
         self.rnn = nn.LSTM(6, 5, batch_first=True, bidirectional=True)
         self.tags = nn.Linear(10, 3)
 
-    def forward(self, words: Tensor, lengths: Tensor, state: Optional[Tuple[Tensor, Tensor]] = None):
+    def forward(self, words: Tensor, lengths: Tensor, state: tuple[Tensor, Tensor] | None = None):
         packed = pack_padded_sequence(self.words(words), lengths, True, False)
         out, state = self.rnn(packed, state)
         padded, sizes = pad_packed_sequence(out, batch_first=True)
@@ -126,8 +131,8 @@ class Tagger(nn.Module):
 
 
 class Anchors(nn.Module):
-    def forward(self, features: List[Tensor]) -> List[Tensor]:
-        boxes: List[Tensor] = []
+    def forward(self, features: list[Tensor]) -> list[Tensor]:
+        boxes: list[Tensor] = []
         for feature in features:
             rows = torch.arange(feature.size(2) * feature.size(3), dtype=torch.float32)
             boxes.append(torch.stack([rows, rows, rows + 1, rows + 2], 1))
@@ -139,11 +144,15 @@ class Pyramid(nn.Module):
         super().__init__()
         self.inner = nn.ModuleList([nn.Conv2d(4, 4, 1), nn.Conv2d(6, 4, 1)])
 
-    def forward(self, x: Dict[str, Tensor]) -> Dict[str, Tensor]:
-        names, values, results = list(x.keys()), list(x.values()), torch.jit.annotate(List[Tensor], [])
+    def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
+        names, values, results = (
+            list(x.keys()),
+            list(x.values()),
+            torch.jit.annotate(list[Tensor], []),
+        )
         for i, inner in enumerate(self.inner):
             results.append(inner(values[i]))
-        out: Dict[str, Tensor] = {}
+        out: dict[str, Tensor] = {}
         for name, value in zip(names, results):
             out[name] = value
         return out
@@ -158,15 +167,15 @@ class Detector(nn.Module):
         self.fpn, self.anchors = Pyramid(), Anchors()
         self.scores, self.boxes = nn.Conv2d(4, 1, 1), nn.Conv2d(4, 4, 1)
 
-    def forward(self, images: List[Tensor], targets: Optional[List[Dict[str, Tensor]]] = None):
+    def forward(self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None):
         x = torch.stack(images)
-        features: Dict[str, Tensor] = {}
+        features: dict[str, Tensor] = {}
         features["0"] = x = self.stem(x)
         features["1"] = self.deep(x)
         features = self.fpn(features)
         anchors = self.anchors(list(features.values()))
-        losses: Dict[str, Tensor] = {}
-        detections: List[Dict[str, Tensor]] = []
+        losses: dict[str, Tensor] = {}
+        detections: list[dict[str, Tensor]] = []
         scores = torch.cat([self.scores(f).flatten(1) for f in features.values()], 1)
         boxes = torch.cat([self.boxes(f).flatten(2) for f in features.values()], 2)
         if targets is not None:
@@ -182,8 +191,10 @@ class Detector(nn.Module):
 
 
 class Postprocess(nn.Module):
-    def forward(self, found: List[Tuple[Tensor, int]], sizes: Dict[int, Tensor]) -> List[Dict[str, Tensor]]:
-        out: List[Dict[str, Tensor]] = []
+    def forward(
+        self, found: list[tuple[Tensor, int]], sizes: dict[int, Tensor]
+    ) -> list[dict[str, Tensor]]:
+        out: list[dict[str, Tensor]] = []
         for tensor, number in found:
             out.append({"x": tensor * number + sizes[number]})
         return out
@@ -341,7 +352,9 @@ class Tuples(nn.Module):
         super().__init__()
         self.cell, self.head = nn.LSTMCell(4, 4), nn.Linear(4, 2)
 
-    def forward(self, x: Tensor, state: Tuple[Tensor, Tensor]) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+    def forward(
+        self, x: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         h, c = state
         for _ in range(3):
             h, c = self.cell(x, (h, c))
@@ -350,8 +363,8 @@ class Tuples(nn.Module):
 
 class Output(NamedTuple):
     logits: Tensor
-    hidden: Optional[List[Tensor]]
-    loss: Optional[Tensor]
+    hidden: list[Tensor] | None
+    loss: Tensor | None
 
 
 class Outputs(nn.Module):
@@ -402,7 +415,10 @@ class Activations(nn.Module):
     def __init__(self):
         super().__init__()
         self.act = nn.ReLU()
-        self.a, self.b = nn.Sequential(nn.Linear(4, 4), self.act), nn.Sequential(nn.Linear(4, 4), self.act)
+        self.a, self.b = (
+            nn.Sequential(nn.Linear(4, 4), self.act),
+            nn.Sequential(nn.Linear(4, 4), self.act),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return self.act(self.b(self.a(x)))
@@ -505,7 +521,7 @@ class Residual(nn.Module):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(3, 3, 3, padding=1, bias=False), nn.BatchNorm2d(3)
         self.relu, self.drop = nn.ReLU(inplace=True), nn.Dropout2d(0.2)
-        self.downsample: Optional[nn.Module] = None
+        self.downsample: nn.Module | None = None
         self.head = nn.Linear(3, 2)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -520,7 +536,11 @@ class Residual(nn.Module):
 class SqueezeExcite(nn.Module):
     def __init__(self):
         super().__init__()
-        self.pool, self.fc1, self.fc2 = nn.AdaptiveAvgPool2d(1), nn.Conv2d(4, 2, 1), nn.Conv2d(2, 4, 1)
+        self.pool, self.fc1, self.fc2 = (
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(4, 2, 1),
+            nn.Conv2d(2, 4, 1),
+        )
         self.gate, self.act = nn.Hardsigmoid(), nn.SiLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -546,7 +566,7 @@ class Takes(nn.Module):
         super().__init__()
         self.norm, self.linear = nn.BatchNorm1d(width), nn.Linear(width, 4)
 
-    def forward(self, inputs: List[Tensor]) -> Tensor:
+    def forward(self, inputs: list[Tensor]) -> Tensor:
         return self.linear(torch.relu(self.norm(torch.cat(inputs, 1))))
 
 
@@ -557,7 +577,7 @@ class Appends(nn.Module):
         super().__init__()
         self.linear = nn.Linear(4, 4)
 
-    def forward(self, x: Tensor, trail: List[Tensor]) -> Tensor:
+    def forward(self, x: Tensor, trail: list[Tensor]) -> Tensor:
         y = self.linear(x)
         trail.append(y)
         return y
@@ -569,7 +589,7 @@ class UsesTrail(nn.Module):
         self.a, self.b = Appends(), Appends()
 
     def forward(self, x: Tensor) -> Tensor:
-        trail: List[Tensor] = []
+        trail: list[Tensor] = []
         y = self.b(self.a(x, trail), trail)
         return y + torch.stack(trail).sum(0)
 
@@ -581,8 +601,8 @@ class ByName(nn.Module):
         super().__init__()
         self.nets = nn.ModuleDict({"user": nn.Linear(4, 3), "item": nn.Linear(2, 3)})
 
-    def forward(self, x: Dict[str, Tensor]) -> Dict[str, Tensor]:
-        out: Dict[str, Tensor] = {}
+    def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
+        out: dict[str, Tensor] = {}
         for name, net in self.nets.items():
             out[name] = net(x[name])
         return out
@@ -599,7 +619,7 @@ class Conformer(nn.Module):
             nn.BatchNorm1d(8), nn.SiLU(), nn.Conv1d(8, 8, 1), nn.Dropout(0.1),
         )  # fmt: skip
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         mask = torch.arange(x.size(1)).expand(x.size(0), x.size(1)) >= lengths.unsqueeze(1)
         y = self.sequential(self.norm(x).transpose(1, 2)).transpose(1, 2)
         return y.masked_fill(mask.unsqueeze(2), 0.0), lengths
@@ -612,11 +632,11 @@ class Recurrence(nn.Module):
         super().__init__()
         self.cells = nn.ModuleList([Cell(4, 3), Cell(3, 3)])
 
-    def forward(self, x: Tensor) -> Tuple[Tensor, List[Tuple[Tensor, Tensor]]]:
-        states: List[Tuple[Tensor, Tensor]] = []
+    def forward(self, x: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        states: list[tuple[Tensor, Tensor]] = []
         for cell in self.cells:
             state = (torch.zeros(x.size(1), 3), torch.zeros(x.size(1), 3))
-            outs: List[Tensor] = []
+            outs: list[Tensor] = []
             for step in x.unbind(0):
                 out, state = cell(step, state)
                 outs.append(out)
@@ -632,8 +652,8 @@ class Cell(nn.Module):
         self.weight_hh = nn.Parameter(torch.randn(4 * hidden, hidden) * 0.3)
 
     def forward(
-        self, x: Tensor, state: Tuple[Tensor, Tensor]
-    ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+        self, x: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         hx, cx = state
         gates = torch.mm(x, self.weight_ih.t()) + torch.mm(hx, self.weight_hh.t())
         i, f, c, o = gates.chunk(4, 1)
@@ -679,7 +699,7 @@ class Parametrised(nn.Module):
     def __init__(self):
         super().__init__()
         self.a, self.b = nn.Parameter(torch.randn(4, 4)), nn.Parameter(torch.randn(4))
-        self.missing: Optional[nn.Parameter] = None
+        self.missing: nn.Parameter | None = None
         self.register_buffer("scale", torch.tensor(2.0), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -748,7 +768,7 @@ class TwoInputs(nn.Module):
         self.linear = nn.Linear(4, 4)
 
     def forward(
-        self, x: Tensor, y: Optional[Tensor] = None, scale: float = 2.0, times: int = 1
+        self, x: Tensor, y: Tensor | None = None, scale: float = 2.0, times: int = 1
     ) -> Tensor:
         out = self.linear(x)
         if y is not None:
@@ -780,7 +800,7 @@ NETS = {
     "tagger": (Tagger, lambda: (_words(), torch.tensor([3, 5])), {}),
     "detector": (Detector, lambda: (list(_image()),), {}),
     "detector, losses": (
-        Detector, lambda: (list(_image()), [{"boxes": torch.ones(4)}, {"boxes": torch.zeros(4)}]), {},
+        Detector, lambda: (list(_image()), [{"boxes": torch.full((4,), n)} for n in (0.0, 1.0)]), {},
     ),
     "lists of tuples": (Lists, lambda: (_x(),), {}),
     "exports": (Exports, lambda: (_x(),), {}),

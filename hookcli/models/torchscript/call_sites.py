@@ -105,7 +105,7 @@ def _around_hooks(
     sizes = [n.inputsSize() for n in before] + [n.inputsSize() for n in after]
     if sizes != [3] * counts[0] + [4] * counts[1]:
         return
-    first, last = (before or [node])[-1], (after or [node])[-1]
+    last = (after or [node])[-1]
     call = _begin(graph, node, (before, after), number, site, swaps=swaps)
     entered = site(Leaves())
     inputs: list[Path] = []

@@ -25,9 +25,9 @@ class Leaves:
 def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> tuple[Leaves, Any]:
     """Make a method report its start and end to the owner `number`; call it before the first run.
 
-    With `swaps`, values can be replaced: tensors, and what contains them, except classes of the file
-    and lists of named tuples. A list is then copied, so that code which appends to a list argument
-    appends to the copy. Returns the leaves, and the value that has the number of the call.
+    With `swaps`, values can be replaced: tensors, and what contains them, except classes of the
+    file and lists of named tuples. A list is then copied, so that code which appends to a list
+    argument appends to the copy. Returns the leaves, and the value that has the number of the call.
     """
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()

@@ -314,5 +314,3 @@ def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
     buffer.seek(0)
     copy: torch.jit.ScriptModule = torch.jit.load(buffer)  # type: ignore[no-untyped-call]
     return copy
-
-

@@ -800,7 +800,7 @@ NETS = {
     "tagger": (Tagger, lambda: (_words(), torch.tensor([3, 5])), {}),
     "detector": (Detector, lambda: (list(_image()),), {}),
     "detector, losses": (
-        Detector, lambda: (list(_image()), [{"boxes": torch.full((4,), n)} for n in (0.0, 1.0)]), {},
+        Detector, lambda: (list(_image()), [{"boxes": torch.full((4,), n)} for n in (0., 1.)]), {},
     ),
     "lists of tuples": (Lists, lambda: (_x(),), {}),
     "exports": (Exports, lambda: (_x(),), {}),

@@ -65,6 +65,8 @@ PLANS = {
 NO_GRADIENT = "ModelError: backward cannot start: the output contains no tensor that requires grad"
 # Global hooks see no keyword arguments, and in TorchScript all arguments are positional.
 KEYWORDS = frozenset({"attention", "attention, weights", "encoder", "decoder", "uses keywords"})
+# A module without tensors under several names becomes several modules.
+SEVERAL_NAMES = frozenset({"activations"})
 
 
 def config_of(plan, action):
@@ -223,7 +225,7 @@ def main():
             if kwargs or (options.names and name not in options.names):
                 continue
             for plan in PLANS:
-                if plan == "global" and name in KEYWORDS:
+                if name in SEVERAL_NAMES or (plan == "global" and name in KEYWORDS):
                     continue
                 for action in ACTIONS if plan == "both" else ("scale: 0.5",):
                     ordered = name not in UNORDERED

@@ -309,6 +309,10 @@ def _names_differ(python, script):
     )
 
 
+def _calls_are_same(python, script):
+    return script.error is None and _calls(python) == _calls(script)
+
+
 def _root_is_same(python, script):
     """The output of the root and the gradients of all parameters are those of Python."""
     return (
@@ -319,6 +323,9 @@ def _root_is_same(python, script):
     )  # fmt: skip
 
 
+_INSIDE = [f"{name}, inside" for name in scripted_modules.MODULES]
+_BATCH_NORMS = tuple(name for name in _INSIDE if "BatchNorm" in name)
+_RANDOM = tuple(n for n in _INSIDE if "Dropout" in n or n in {"RReLU, inside", "LSTM, inside"})
 UNFOLLOWED = "grad_path"  # the rule follows Python's operators, and TorchScript's are not seen
 LIMITS = (
     Limit(
@@ -337,12 +344,18 @@ LIMITS = (
         lambda python, script: script.error is None and _unused_is_missing(python, script),
     ),
     *(
-        Limit(reason, lambda name, form, nets=nets: form == "trace" and name in nets, _root_is_same)
+        Limit(
+            reason,
+            lambda name, form, nets=nets: form == "trace" and name in nets,
+            _root_is_same if nets is not _RANDOM else _calls_are_same,
+        )
         for reason, nets in {
             "a traced module passes integers and counts of others as tensors": (
                 "net: values",
                 "net: shared",
+                *_BATCH_NORMS,
             ),
+            "a traced module drops random numbers whose result nobody uses": _RANDOM,
             "the hooks of a traced module are operators of its caller": (
                 "net: hooked",
                 "net: hooked inside",

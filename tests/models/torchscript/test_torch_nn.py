@@ -137,6 +137,10 @@ def test_a_layer_that_ignores_its_input_is_found_in_a_script():
     assert ("low_variance", "tanh") in {(row.rule, row.target) for row in found}
 
 
+def test_a_traced_module_with_constants_is_not_a_frozen_one(config):
+    assert proof.compare("Softsign", CASES["Softsign"], "eval", config, form="trace")[0] == "equal"
+
+
 def test_a_module_without_forward_is_refused():
     with pytest.raises(ModelError, match="LSTM has no method forward") as caught:
         hookcli.inspect(scripted(nn.LSTM(4, 4)), torch.randn(2, 3, 4))

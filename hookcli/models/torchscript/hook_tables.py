@@ -39,8 +39,8 @@ class Hooks:
 
     def early(self, module: nn.Module) -> tuple[Function, ...]:
         """Return the hooks that run before the file's own."""
-        of_every, own = self._early.get(_EVERY, {}), self._early.get(id(module), {})
-        return (*of_every.values(), *own.values())
+        table = self._early
+        return (*table.get(_EVERY, {}).values(), *table.get(id(module), {}).values())
 
     def any(self, module: nn.Module) -> bool:
         """Whether a module has hooks."""

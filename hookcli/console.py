@@ -6,9 +6,11 @@ cursor, reverse the text or send commands to the runner; `escape` makes them har
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import shutil
+import stat
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -198,6 +200,16 @@ def _write(stream: TextIO, text: str) -> None:
                 select.select([], [stream], [])
     except ValueError:  # the stream is closed
         raise BrokenPipeError from None
+    except OSError as error:
+        if error.errno == errno.EIO and _is_character_device(stream):
+            raise BrokenPipeError from None  # a terminal whose window was closed
+        raise
+
+
+def _is_character_device(stream: TextIO) -> bool:
+    with suppress(OSError, ValueError):
+        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    return False
 
 
 def stdout_is_terminal() -> bool:

@@ -10,8 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Tests run side by side: threads that wait for each other would take a quarter of the time.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from . import inherited_state  # noqa: F401  # isort: skip  # before torch is imported
 
 import pytest
 from hypothesis import settings

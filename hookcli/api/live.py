@@ -105,7 +105,6 @@ def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
             place=type_of(root),
             hint="pass the Python module that it was made from",
         ) from None
-    copy.train(root.training)
     warnings += tap_scripted(spec, copy)
     return copy
 

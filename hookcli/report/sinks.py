@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import threading
+import time
 from typing import Protocol
 
 from hookcli.errors import RequestError
@@ -14,6 +15,7 @@ from hookcli.report.encode import to_line
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.rows.events import event_row
 from hookcli.sentences import cannot_write
+from hookcli.system.own_descriptor import OwnDescriptor
 from hookcli.text import counted
 
 _MOST = 1_000_000  # events kept in memory
@@ -94,8 +96,8 @@ class StreamedSink:
         self.failure: str | None = None
         try:
             # Unbuffered: the model may end the process at any time.
-            self._file = open_for_writing(path)
-            self._is_regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+            self._file = OwnDescriptor(open_for_writing(path))
+            self._is_regular = stat.S_ISREG(os.fstat(self._file.number()).st_mode)
         except OSError as error:
             raise RequestError(
                 cannot_write(self._path, error.strerror),
@@ -136,13 +138,16 @@ class StreamedSink:
     def _write(self, line: bytes) -> None:
         left = memoryview(line)
         while left:
-            left = left[self._file.write(left) or 0 :]
+            try:
+                left = left[os.write(self._file.number(), left) :]
+            except BlockingIOError:  # a full pipe that does not block
+                time.sleep(0.001)
 
     def _cut(self) -> None:
         """Remove what is after the last whole line."""
         with contextlib.suppress(OSError):
-            self._file.truncate(self._length)
-            self._file.seek(self._length)
+            os.ftruncate(self._file.number(), self._length)
+            os.lseek(self._file.number(), self._length, os.SEEK_SET)
 
     def so_far(self) -> tuple[str, int, int]:
         """Return the file, the number of events, and the number of dropped ones."""

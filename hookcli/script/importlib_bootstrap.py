@@ -11,21 +11,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_signal = sys.modules["_signal"]  # built into Python, unlike the module signal
+_SIGINT = 2
+
 
 def run(call: "Callable[..., object]", *arguments: object) -> None:
     """Call the function that runs the script. Only this frame and the file's are below it."""
     try:
+        if _signal.getsignal(_SIGINT) == _signal.SIG_DFL:
+            _signal.signal(_SIGINT, _signal.default_int_handler)
         call(*arguments)
     except BaseException as error:
         note = sys.modules["hookcli.script.ending"].note
         try:
             note(error)
-        except KeyboardInterrupt:  # Ctrl-C a second time, before it is held back
+        except BaseException:  # noqa: BLE001  # a signal again, before it is held back
             note(error)
         raise
 
 
 if __name__ == "__main__":
+    # Until the script runs, Ctrl-C ends the process without a traceback, which would be of hookcli.
+    if _signal.getsignal(_SIGINT) is _signal.default_int_handler:
+        _signal.signal(_SIGINT, _signal.SIG_DFL)
     if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
         del sys.path[0]  # the folder of this file
     if list(sys.version_info[:2]) < [3, 10]:

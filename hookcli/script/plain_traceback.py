@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from hookcli.script.handler_errors import codes_of_handlers, handler_entry, is_of_handler
+
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +22,10 @@ _CALL = "return forward_call(*args, **kwargs)"  # without hooks
 
 def mend(error: BaseException) -> None:
     """Give an exception, and those that it follows, the traceback that plain Python prints."""
+    codes = codes_of_handlers()
+    for one in _chain(error):
+        if is_of_handler(one):
+            one.__traceback__ = _without_interrupted(one.__traceback__, codes)
     torch_module: Any = sys.modules.get("torch.nn.modules.module")
     if torch_module is None:
         return
@@ -86,6 +92,28 @@ def _without_inner(
             at, number = offset, line
         new = make(new, entry.tb_frame, at, number)
     return new
+
+
+def _without_interrupted(trace: TracebackType | None, codes: set[CodeType]) -> TracebackType | None:
+    """Remove what PyTorch or an import has called of hookcli, which a handler has interrupted."""
+    before: list[TracebackType] = []
+    while trace is not None and not (before and _calls_ours(before[-1].tb_frame, trace.tb_frame)):
+        before.append(trace)
+        trace = trace.tb_next
+    new = handler_entry(trace, codes)
+    for entry in reversed(before):
+        new = type(entry)(new, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return new
+
+
+def _calls_ours(outer: FrameType, frame: FrameType) -> bool:
+    if _package(frame) != "hookcli":
+        return False
+    return _package(outer) == "torch" or outer.f_code.co_filename.startswith("<frozen importlib")
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def _is_inner(frame: FrameType, call: CodeType) -> bool:

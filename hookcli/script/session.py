@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from hookcli.script.ending import ending
-from hookcli.script.held_signals import HeldSignals
+from hookcli.script.descriptors import Pipe, StandardStreams
+from hookcli.script.ending import Ignored, ending
+from hookcli.script.held_signals import HeldSignals, call_handlers
 from hookcli.script.own_imports import UserFolders, own_imports
 from hookcli.script.say import say
 from hookcli.script.unmarked_code import UnmarkedCode
@@ -14,8 +15,10 @@ from hookcli.script.verdict import FOUND, read_verdict
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+_INTERRUPTED = "hookcli: interrupted: the report is not written"
 _PATIENCE = 2.0  # seconds for a process that was told to end
 
 
@@ -34,21 +37,34 @@ class ScriptSession:
         self._environment = dict(os.environ)
         self._watch: Any = None
         self._failed = False
-        self._held = HeldSignals(None if boot.get("quiet") else self._tell, handled=True)
+        self._held = HeldSignals(None if boot.get("quiet") else self._tell, at_end=True)
 
     def begin(self) -> None:
         """Register the end first, so that it runs after the script's own functions."""
         had = "atexit" in sys.modules
         import atexit
 
-        atexit.register(self._finish)
+        end = self._at_exit()
+        next(end)
+        atexit.register(next, end, None)
         if not had:  # plain Python has not imported it
             del sys.modules["atexit"]
 
     def start(self) -> None:
-        """Start to observe. An error is a line on stderr, and the script goes on."""
+        """Start to observe. An error is a line on stderr, and the script goes on.
+
+        What a handler of a signal raises meanwhile is raised at the end, and is not an error.
+        """
         if self._getpid() != self._pid:  # a forked child
             return
+        held = HeldSignals()
+        held.hold()
+        try:
+            self._start()
+        finally:
+            call_handlers(held.release())
+
+    def _start(self) -> None:
         try:
             with own_imports():
                 self._watch = self._started()
@@ -80,15 +96,38 @@ class ScriptSession:
     def _tell(self) -> None:
         say("hookcli: the report is being written: press Ctrl-C again to end without it")
 
+    def _at_exit(self) -> Iterator[None]:
+        """Finish when it is resumed for the last time, which Python does as it exits.
+
+        It is a generator as Python may call a handler when it begins to run a function, before the
+        first line. A generator is then inside of its `try`, and no traceback of hookcli is printed.
+        """
+        try:
+            yield
+            self._hold()
+        except GeneratorExit:  # the functions of atexit were removed, as in a forked child
+            return
+        except BaseException:  # noqa: BLE001  # what a handler raised has nothing left to end
+            try:
+                self._hold()
+            except BaseException:  # noqa: BLE001  # at once again
+                self._hold()
+        try:
+            self._finish()
+        except KeyboardInterrupt:
+            say(_INTERRUPTED)
+        with Ignored():
+            self._held.release()
+
+    def _hold(self) -> None:
+        if self._getpid() == self._pid:
+            self._held.hold()
+
     def _finish(self) -> None:
         if self._getpid() != self._pid:
             return
-        self._held.hold()
-        try:
-            with UnmarkedCode(), own_imports():
-                status = self._report_and_deliver()
-        finally:
-            self._held.release()
+        with UnmarkedCode(), own_imports():
+            status = self._report_and_deliver()
         if status == FOUND and not ending.status:
             _flush()
             os._exit(1)
@@ -101,7 +140,7 @@ class ScriptSession:
         except Exception as error:  # noqa: BLE001
             self._fail("the report is not written", error)
         except KeyboardInterrupt:
-            say("hookcli: interrupted: the report is not written")
+            say(_INTERRUPTED)
         return 0
 
     def _without_report(self) -> None:
@@ -132,24 +171,20 @@ class ScriptSession:
         SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
-        reader, writer = os.pipe()
+        parts = self._boot["end"], report.encode()
         try:
-            child = self._judge(writer)
+            with StandardStreams(), Pipe() as pipe:
+                child = self._judge(pipe.writer)
+                pipe.close_writer()
+                try:
+                    child.communicate(b"".join(len(p).to_bytes(8, "little") + p for p in parts))
+                    verdict = read_verdict(pipe.reader)
+                except BaseException:
+                    _end(child)
+                    raise
         except OSError as error:  # the system refuses another process
-            os.close(reader)
             _keep(report, error.strerror or str(error))
             return 0
-        finally:
-            os.close(writer)
-        end = self._boot["end"]
-        try:
-            child.communicate(len(end).to_bytes(8, "little") + end + report.encode())
-            verdict = read_verdict(reader)
-        except BaseException:
-            _end(child)
-            raise
-        finally:
-            os.close(reader)
         if os.name == "nt":  # where a process has its status, and inherits no pipe
             return int(child.returncode)
         if verdict is None:
@@ -203,7 +238,7 @@ def _keep(report: str, why: str) -> None:
     try:
         with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write(report)
-    except OSError:
+    except BaseException:
         os.unlink(name)  # noqa: PTH108
         raise
     say(f"hookcli: cannot show the report: {why}")

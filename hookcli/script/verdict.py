@@ -18,8 +18,14 @@ def send_verdict(fd: int, verdict: int) -> None:
 
 
 def read_verdict(fd: int) -> int | None:
-    """Wait for the verdict; None if the process has ended without one."""
-    data = b""
-    while len(data) < _SIZE and (part := os.read(fd, _SIZE - len(data))):
-        data += part
+    """Return the verdict of the process, which has ended; None if it has sent none.
+
+    The end of the pipe is not waited for: a process that the script forked meanwhile has it too.
+    """
+    if os.name != "nt":
+        os.set_blocking(fd, False)
+    try:
+        data = os.read(fd, _SIZE)
+    except BlockingIOError:
+        return None
     return data[-1] if len(data) == _SIZE and data.startswith(_MARK) else None

@@ -10,6 +10,7 @@ from typing import Any
 from torch.compiler import is_compiling
 
 from hookcli.errors import HookcliError, is_own
+from hookcli.script.handler_errors import is_of_handler
 
 
 class Guard:
@@ -23,7 +24,10 @@ class Guard:
         self.open = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function so that it raises nothing but the end of the script."""
+        """Return the function so that it raises nothing but the end of the script.
+
+        What a handler of a signal raises meanwhile is the script's own, and is raised.
+        """
 
         @functools.wraps(function, updated=())
         def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -31,8 +35,9 @@ class Guard:
                 return None
             try:
                 return function(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001  # whatever it is, training goes on
-                self.note(error)
+            except Exception as error:  # whatever it is, training goes on
+                if not self.note(error):
+                    raise
                 return None
 
         return guarded
@@ -44,15 +49,18 @@ class Guard:
             if self.open and not is_compiling():
                 try:
                     function(value)
-                except Exception as error:  # noqa: BLE001  # whatever it is, training goes on
-                    self.note(error)
+                except Exception as error:  # whatever it is, training goes on
+                    if not self.note(error):
+                        raise
 
         return guarded
 
-    def note(self, error: BaseException) -> None:
-        """End the observation because of this error."""
+    def note(self, error: BaseException) -> bool:
+        """End the observation because of this error. Return False if it is the script's own."""
+        if is_of_handler(error):
+            return False
         if not self.open:
-            return
+            return True
         self.open = False
         try:
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -60,4 +68,5 @@ class Guard:
                 reason = f"{error.message} ({error.place})"
             self._failed(reason, "".join(traceback.format_exception(error)))
         except Exception:  # noqa: BLE001  # nothing is left that could be done
-            return
+            return True
+        return True

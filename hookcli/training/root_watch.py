@@ -65,7 +65,7 @@ class RootWatch:
         backward_begins: Callable[[RootWatch], None],
         guard: Guard,
         unmatched: UnmatchedHooks,
-        failed: Callable[[Exception], None],
+        failed: Callable[[Exception], bool],
         sink: Sink | None = None,
         limited: bool = True,
     ) -> None:

@@ -16,7 +16,7 @@ from typing import IO, Any
 import yaml
 
 from tests.conftest import ROOT, forks
-from tests.faults.signals import listing
+from tests.faults.process_marks import listing
 from tests.forked.client import Server
 
 MODEL = """\

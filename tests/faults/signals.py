@@ -9,7 +9,6 @@ was wrong.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -17,15 +16,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARK = "HOOKCLI_FAULTS_MARK"  # inherited by every process that a command starts
-HOOKCLI = (sys.executable, "-m", "hookcli")
+from tests.faults import two_signals
+from tests.faults.process_marks import HOOKCLI, MARK, PATIENCE, left_over, listing, torchs_own
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 ENDED = {  # statuses of a command that a signal ended
     signal.SIGINT: {130, -signal.SIGINT},
@@ -33,7 +32,6 @@ ENDED = {  # statuses of a command that a signal ended
     signal.SIGHUP: {129, -signal.SIGHUP},
     signal.SIGKILL: {-signal.SIGKILL},
 }
-PATIENCE = 60.0  # seconds for what is left to end
 MODEL = """\
 import os, time
 import torch
@@ -162,44 +160,6 @@ def pythons_own(outcome: Outcome, err: bytes) -> bool:
     return early and outcome.signum == signal.SIGINT and b"/hookcli/" not in err
 
 
-def torchs_own(entry: Path) -> bool:
-    """Whether torch makes this empty folder, also without hookcli, when it imports its compiler."""
-    return entry.name.startswith("torchinductor_") and entry.is_dir() and not [*entry.iterdir()]
-
-
-def listing(folder: Path) -> dict[str, str]:
-    """Return a digest of each file of a folder."""
-    return {
-        file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in folder.rglob("*")
-        if file.is_file()
-    }
-
-
-def left_over(mark: str) -> list[int]:
-    """Return the processes with this mark that do not end."""
-    until = time.monotonic() + PATIENCE
-    while (found := marked(mark)) and time.monotonic() < until:
-        time.sleep(0.1)
-    return found
-
-
-def marked(mark: str) -> list[int]:
-    """Return the processes that have inherited a mark."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            environment = (entry / "environ").read_bytes()
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if mark.encode() in environment and state != "Z":
-            found.append(int(entry.name))
-    return found
-
-
 def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.signals", description=__doc__)
@@ -208,11 +168,14 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     parser.add_argument("--command", choices=sorted(COMMANDS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--twice", action="store_true", help="two signals, to `hookcli run`")
     options = parser.parse_args()
     for signum in SIGNALS[:-1]:  # commands inherit what a job in the background ignores
         if signal.getsignal(signum) == signal.SIG_IGN:
             signal.signal(signum, signal.SIG_DFL)
     numbers = range(options.first, options.first + options.runs)
+    if options.twice:
+        return _twice(options.seed, numbers, options.jobs)
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -228,6 +191,23 @@ def main() -> int:
                 print("".join(f"  {problem}\n" for problem in outcome.problems), flush=True)
     for (what, ended), count in sorted(counts.items()):
         print(f"{what:<18} {ended:<16} {count:>4}")
+    print(f"{len(numbers)} runs, {wrong} wrong")
+    return int(wrong > 0)
+
+
+def _twice(seed: int, numbers: range, jobs: int) -> int:
+    counts: Counter[str] = Counter()
+    wrong = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for outcome in pool.map(lambda number: two_signals.one(seed, number), numbers):
+            kept = "a report" if outcome.has_report else "no report"
+            moment = outcome.after or "start"
+            counts[f"{moment:<6} status {outcome.status:>4}, {kept}"] += 1
+            if outcome.problems:
+                wrong += 1
+                print(outcome, *outcome.problems, sep="\n  ", flush=True)
+    for what, count in sorted(counts.items()):
+        print(f"{what:<34} {count:>4}")
     print(f"{len(numbers)} runs, {wrong} wrong")
     return int(wrong > 0)
 

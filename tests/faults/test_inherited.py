@@ -15,7 +15,7 @@ from hookcli.models.fake.fork import in_fork
 from hookcli.system.signals import ENDING
 from hookcli.whole_files import hold_folder, private_folder, replacing, write_whole
 from hookcli.worker.interpreter.environments import is_python
-from tests.worker.running import heed_signals
+from tests.forked.inherited import heed_signals
 
 from .mounts import mounted, needs_mount
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.conftest import forks
-
 from . import matrix
-from .commands import Command, Outcome, Place, run as run_forked
-from .matrix import CHEAP, COMMANDS, MODEL, STATES, commands_for, judged, place_for
-
-
-def run(command: Command, place: Place) -> Outcome:
-    """Run a command in a fork that has imported its modules: only what it does is in question."""
-    return run_forked(command, replace(place, server=forks()))
+from .matrix import (
+    CHEAP,
+    COMMANDS,
+    MODEL,
+    STATES,
+    commands_for,
+    judged,
+    place_for,
+    run_forked as run,
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,6 @@ def test_a_command_copes_with_what_it_inherits(number, label, plain, tmp_path):
         for problem in judged(name, state, tmp_path / name, run, plain(name))
     ]
     assert not found, "\n".join(found)
-    assert not forks().left_over()
 
 
 def test_the_rotation_covers_each_command_and_each_state():

@@ -219,3 +219,21 @@ def test_other_errors_are_not_the_system_s():
     assert not is_short_of(PermissionError(errno.EACCES, "Permission denied"))
     assert not is_short_of(OSError(errno.ENOSPC, "No space left on device", "/x"))
     assert is_short_of(OSError(errno.EMFILE, "Too many open files"))
+
+
+def test_a_stream_whose_descriptor_became_another_files_leaves_that_file_alone(tmp_path):
+    sink = StreamedSink(str(tmp_path / "events.jsonl"))
+    sink.add(event(0))
+    number = sink._file.number()
+    opened = os.open(tmp_path / "data", os.O_RDWR | os.O_CREAT)
+    other = os.dup2(opened, number)
+    os.close(opened)
+    os.write(other, b"the user's")
+    recording = Recording()
+    sink.add(event(1))
+    sink.close(recording)
+    os.write(other, b" data")
+    os.close(other)
+    assert (tmp_path / "data").read_bytes() == b"the user's data"
+    assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 1
+    assert sink.failure == "its descriptor was closed"

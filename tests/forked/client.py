@@ -15,6 +15,8 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from tests.forked.inherited import heed_signals
+
 SERVER = Path(__file__).with_name("server.py")
 
 
@@ -59,6 +61,7 @@ class Server:
                 env={**env, "PYTHONHASHSEED": "0"},
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
+                preexec_fn=heed_signals,
             )
         self._free = threading.Lock()
         self._socket.settimeout(240)  # torch is imported, perhaps on a busy machine

@@ -8,7 +8,18 @@ import shutil
 import signal
 import sys
 
+from hookcli.system.signals import ENDING
 from tests.forked import capabilities
+
+
+def heed_signals() -> None:
+    """Let all signals have their default effect, as a user's command has them.
+
+    A background job of a shell, as CI may be, ignores SIGINT, and one under nohup ignores SIGHUP.
+    """
+    for number in (*ENDING, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def make(
@@ -20,13 +31,16 @@ def make(
     ignored: tuple[str, ...] = (),
     blocked: tuple[str, ...] = (),
     no_null: bool = False,
+    umask: int | None = None,
 ) -> None:
     """Make what is wrong from the start: resource limits, another user, streams, no working folder.
 
     With `no_override`, permissions of files hold for root too. Another `user` still reads all.
     `limits` are both the soft and the hard limit, or a pair. `ignored` and `blocked` are names of
-    signals. With `no_null` there is no /dev/null.
+    signals. With `no_null` there is no /dev/null. `umask` is that of new files.
     """
+    if umask is not None:
+        os.umask(umask)
     for name in ignored:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {getattr(signal, name) for name in blocked})

@@ -53,6 +53,17 @@ def test_every_format_supports_a_training():
     assert set(FORMATS) == set(TRAINING_FORMATS)
 
 
+def test_a_step_that_was_interrupted_is_not_counted_in_detail():
+    (record,) = CNN.records
+    interrupted = dataclasses.replace(
+        record, training=dataclasses.replace(record.training, total=1, sampled=(0, 1))
+    )
+    first = summary(dataclasses.replace(CNN, records=(interrupted,)), View(width=200)).splitlines()[
+        0
+    ]
+    assert "1 of 1 step in detail" in first
+
+
 def test_the_summary_of_a_training_without_a_problem():
     assert summary(CNN, View(width=200)).splitlines() == [
         "hookcli run train.py --epochs 1: completed, 13 of 938 steps in detail (0-2,every:100)",

@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from hookcli.config.load import read_config
+from hookcli.config.merge import Flags, spec_of
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models.sources.parse import PythonModule, code_in, parse_source
 from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo import hub
+from hookcli.run.attempt import Session
+from hookcli.spec.request import Attempt
 from tests.conftest import attempt
 
 BERT = {
@@ -207,6 +211,29 @@ def test_torchvision_detects_in_a_list_of_images_without_a_backbone(library):
     assert "`torchvision:boxes`" in caught.value.hint
     with pytest.raises(RequestError, match="unknown argument 'classes'"):
         attempt("torchvision:net", args=("classes=3",))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["{weights: DEFAULT}", "{weights: WEIGHTS.IMAGENET1K_V1}", "{pretrained: true}", "[DEFAULT]"],
+)
+def test_a_configuration_cannot_make_torchvision_download_weights(library, here, arguments):
+    library("torchvision", __init__="from . import models", models=FAKE_TORCHVISION)
+    (here / "c.yaml").write_text(
+        f"model: {{source: 'torchvision:net', args: {arguments}}}\nrun: {{tensors: fake}}\n"
+    )
+    spec = spec_of("inspect", read_config("c.yaml"), Flags())
+    with pytest.raises(RequestError, match="must be false or null") as caught:
+        Session(spec, Attempt("fake"), lambda *_: None).run()
+    assert caught.value.place.startswith("c.yaml:1: ")
+    assert "--trust" in caught.value.hint
+
+
+def test_weights_that_a_person_types_are_torchvisions_own(library):
+    library("torchvision", __init__="from . import models", models=FAKE_TORCHVISION)
+    with pytest.raises(HookcliError) as caught:  # the package of this test has none
+        attempt("torchvision:net", args=("weights=DEFAULT",), tensors="fake")
+    assert "must be" not in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
-from tests.worker.running import heed_signals
+from tests.forked.inherited import heed_signals
 
 __all__ = ["line"]
 # Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
@@ -24,10 +24,14 @@ FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of i
 END = """
 import os, sys
 data = sys.stdin.buffer.read()
-size = 8 + int.from_bytes(data[:8], "little")
+size = 16 + int.from_bytes(data[:8], "little")
 open({file!r}, "wb").write(data[size:])
 print("END", os.getcwd(), os.environ.get("CHANGED"), flush=True)
-os.write(int(sys.argv[1]), b"hookcli:" + bytes([{status}]))  # the verdict
+__import__("time").sleep({slow})
+try:
+    os.write(int(sys.argv[1]), {verdict!r})
+except BrokenPipeError:  # the script's process was killed
+    pass
 """
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
@@ -146,13 +150,19 @@ def observed(tmp_path, monkeypatch, line):
     """Return a function of a script's text: how it ends with a fake torch, a fake watch and end."""
     folder = tmp_path / "work"
 
-    def runs(text, *args, ours=(), status=0, watch="fake_watch:start", **more):
-        folder.mkdir()
+    def runs(
+        text, *args, ours=(), status=0, watch="fake_watch:start", slow=0, verdict=None, **more
+    ):
+        verdict = b"hookcli:" + bytes([status]) if verdict is None else verdict
+        folder.mkdir(exist_ok=True)
         (folder / "s.py").write_text(text)
         monkeypatch.chdir(folder)
         monkeypatch.setattr(launch, "_WATCH", watch)
         file = tmp_path / "end.json"
-        monkeypatch.setattr(launch, "_END", END.format(file=str(file), status=status) + "#{path}")
+        file.unlink(missing_ok=True)
+        monkeypatch.setattr(
+            launch, "_END", END.format(file=str(file), slow=slow, verdict=verdict) + "#{path}"
+        )
         command, _ = commands(monkeypatch, line, *ours, "s.py", *args)
         descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
         env = {**CLEAN, "PYTHONPATH": str(FAKE)}

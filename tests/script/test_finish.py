@@ -29,11 +29,12 @@ FAILING = (CheckSpec("grad_norm", {"max": 1e-9}),)  # the report has larger norm
 def ended(monkeypatch, capfd, tmp_path):
     monkeypatch.chdir(tmp_path)
 
-    def status_of(*targets, checks=(), fail_on="never", rank=0, quiet=False):
+    def status_of(*targets, checks=(), fail_on="never", rank=0, quiet=False, cut=0):
         spec = training_spec_of("grads", Config(checks=checks), Flags(), "train.py")
         files = tuple(Target(name, file and tmp_path / file) for name, file in targets)
         end = pickle.dumps(EndRequest(spec, files, fail_on, Console(quiet=quiet), rank), 4)
-        data = len(end).to_bytes(8, "little") + end + training_to_json(CNN).encode()
+        parts = end, training_to_json(CNN).encode()
+        data = b"".join(len(part).to_bytes(8, "little") + part for part in parts)[: -cut or None]
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         return end_of_run(), *capfd.readouterr()
 
@@ -75,3 +76,8 @@ def test_a_report_that_cannot_be_written_is_kept(ended):
     name = note.removeprefix("note: the report is in ").partition(":")[0]
     with Path(name).open() as file:
         assert json.load(file)["schema"] == "hookcli.run/1"
+
+
+def test_a_report_that_is_cut_off_is_that_of_a_script_that_was_killed(ended, tmp_path):
+    assert ended(("json", "a.json"), cut=1) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []

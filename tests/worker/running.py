@@ -15,8 +15,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookcli.system.signals import ENDING
 from tests.conftest import ROOT, forks
+from tests.forked.inherited import heed_signals
 
 HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
 GONE = 60.0  # seconds after which a process is left over: those of tests sleep 600
@@ -168,16 +168,6 @@ class Running:
 
     def all_gone(self, seconds: float = GONE) -> bool:
         return wait_for(lambda: not self.left_over(), seconds)
-
-
-def heed_signals() -> None:
-    """Let all signals have their default effect, as a user's command has them.
-
-    A background job of a shell, as CI may be, ignores SIGINT, and one under nohup ignores SIGHUP.
-    """
-    for number in ENDING:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 class Lab:

@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
@@ -34,6 +34,7 @@ from hookcli.system.process_end import (
     signals_raised,
     status_of,
 )
+from hookcli.system.signals import ending_delayed
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -65,15 +66,29 @@ def main() -> NoReturn:
 
 
 def end_of_run() -> int:
-    """Read the request and the report from stdin. Return `FOUND` if --fail-on counts a finding."""
+    """Read the request and the report from stdin. Return `FOUND` if --fail-on counts a finding.
+
+    Nothing is done if the script's process is killed before it has written all.
+    """
     gc.disable()  # the process is short
-    stream = sys.stdin.buffer
-    end: EndRequest = pickle.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-    text = stream.read()
+    request, text = (_part(sys.stdin.buffer) for _ in range(2))
+    if request is None or text is None:
+        return Status.FINE
+    end: EndRequest = pickle.loads(request)
     status = reporting(end.console, lambda: finish(end, text))
     if status not in {Status.FINE, FOUND} and not end.rank:
         reporting(end.console, lambda: _keep(end, text))
     return status
+
+
+def _part(stream: IO[bytes]) -> bytes | None:
+    """Read the length of a part, and the part. None if the stream ends before.
+
+    The end of the stream is not waited for: a process that the script forks may have it open too.
+    """
+    size = int.from_bytes(stream.read(8), "little")
+    data = stream.read(size)
+    return data if data and len(data) == size else None
 
 
 def finish(end: EndRequest, text: bytes) -> int:
@@ -134,12 +149,15 @@ def _keep(end: EndRequest, text: bytes) -> int:
     """
     name = None
     try:
-        handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+        with ending_delayed():
+            handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
         with os.fdopen(handle, "wb") as file:
             file.write(text)
-    except OSError as error:
+    except BaseException as error:
         if name is not None:
             os.unlink(name)  # noqa: PTH108
+        if not isinstance(error, OSError):
+            raise
         raise RequestError(
             f"the report is lost: {cannot_write(name or 'TMPDIR', error.strerror)}",
             place=f"TMPDIR={os.environ.get('TMPDIR', '')}",

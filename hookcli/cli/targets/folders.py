@@ -13,6 +13,7 @@ from pathlib import Path
 from hookcli.errors import RequestError
 from hookcli.formats.format import Format
 from hookcli.sentences import cannot_write
+from hookcli.system.signals import ending_delayed
 
 _HINT = "choose a folder that you can write to"
 
@@ -101,16 +102,19 @@ def _create(folder: Path, made: list[Path]) -> None:
 
 def _write_temporary(folder: Path, data: bytes) -> Path:
     """Write a temporary file with the usual permissions; nothing is left if that fails."""
-    handle, name = tempfile.mkstemp(prefix=".hookcli.", dir=folder)
-    path = Path(name)
+    path = None
     try:
+        with ending_delayed():
+            handle, name = tempfile.mkstemp(prefix=".hookcli.", dir=folder)
+            path = Path(name)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         mask = os.umask(0o077)
         os.umask(mask)
         path.chmod(0o666 & ~mask)
     except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()
         raise
     return path

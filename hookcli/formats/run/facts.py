@@ -180,7 +180,8 @@ def observed(report: TrainingReport) -> str:
     if not infos:
         return f"no training was seen{rank}{eager}"
     counted_ones = _counted_once(infos)
-    detailed = sum(len(info.sampled) for info in counted_ones)
+    # A step that an exception has interrupted has begun in detail, and is not counted.
+    detailed = sum(min(len(info.sampled), info.total) for info in counted_ones)
     total = sum(info.total for info in counted_ones)
     unit = "pass" if all(info.unit == "backward" for info in infos) else "step"
     steps = counted(total, unit, "passes" if unit == "pass" else None)

@@ -118,8 +118,8 @@ def _register_scripted(
         before = (
             function if not with_kwargs else (lambda module, args: _first(function, module, args))
         )
-        return tapped.register_pre(module, before, prepend=prepend)
-    return tapped.register_post(module, function, prepend=prepend)
+        return tapped.pre.register(module, before, prepend=prepend)
+    return tapped.post.register(module, function, prepend=prepend)
 
 
 def _first(function: Callable[..., Any], module: nn.Module, args: tuple[Any, ...]) -> Any:

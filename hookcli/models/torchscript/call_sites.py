@@ -19,6 +19,7 @@ from hookcli.models.torchscript.graphs import (
     report_start,
     resume,
     swapped,
+    unpack,
 )
 from hookcli.torch_private import IntType
 
@@ -104,10 +105,8 @@ def _around_hooks(
     sizes = [n.inputsSize() for n in before] + [n.inputsSize() for n in after]
     if sizes != [3] * counts[0] + [4] * counts[1]:
         return
-    first, last = (before or [node])[-1], (after or [node])[-1]
-    values = first.inputsAt(2) if before else pack(graph, list(node.inputs())[1:], node)
-    begun = site(Leaves())
-    call = report_start(graph, "begin", values, owner, (number, begun), first)
+    last = (after or [node])[-1]
+    call = _begin(graph, node, (before, after), number, site, swaps=swaps)
     entered = site(Leaves())
     inputs: list[Path] = []
     arguments = list(node.inputs())[1:]
@@ -135,6 +134,35 @@ def _around_hooks(
     if new is not result:
         result.replaceAllUsesAfterNodeWith(new.node(), new)
     anchor.destroy()
+
+
+def _begin(
+    graph: Any,
+    node: Any,
+    hooks: tuple[list[Any], list[Any]],
+    number: int,
+    site: Callable[[Leaves], int],
+    *,
+    swaps: bool,
+) -> Any:
+    """Report the start of a call, and return its number; its arguments can be replaced."""
+    before, after = hooks
+    first, owner = (before or [node])[-1], node.inputsAt(0)
+    values = first.inputsAt(2) if before else pack(graph, list(node.inputs())[1:], node)
+    begun = site(Leaves())
+    call = report_start(graph, "begin", values, owner, (number, begun + 1), first)
+    inputs: list[Path] = []
+    new = swapped(graph, values, (), inputs, first, call) if swaps and before else values
+    site(Leaves(tuple(inputs)))
+    if new is values:
+        return call
+    for hook in (*before, *after):
+        if hook.inputsAt(2).debugName() == values.debugName():
+            hook.replaceInput(2, new)
+    if all(hook.output().type().kind() == "NoneType" for hook in before):
+        for index, value in enumerate(unpack(graph, new, node), 1):
+            node.replaceInput(index, value)
+    return call
 
 
 def _is_hook(node: Any, module: str) -> bool:

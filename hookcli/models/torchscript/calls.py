@@ -10,6 +10,7 @@ from torch import nn
 
 from hookcli.models.model import Call, CallStack, Enter, Exit
 from hookcli.models.scripted import original_of, type_of
+from hookcli.models.torchscript.hook_tables import Function
 from hookcli.models.torchscript.operators import NO_CALL, forget_replaced
 from hookcli.models.torchscript.sources import Lines
 from hookcli.models.torchscript.tapped import Tapped
@@ -25,6 +26,8 @@ class _Frame:
     in_hooks: bool
     inside: bool = False  # the forward runs
     args: tuple[Any, ...] = ()
+    early_ran: bool = False  # the hooks that run before the file's own, before the forward
+    early_ended: bool = False  # those after it
 
     def chain(self) -> list[Call]:
         """Return the calls that run, the innermost last."""
@@ -75,8 +78,10 @@ class ScriptCalls:
         self._calls.leave_threads()
         forget_replaced()
 
-    def _root_begins(self, module: nn.Module, _args: tuple[Any, ...]) -> None:
-        self._begun.append(self.begun(module))
+    def _root_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any | None:
+        number, new = self.begun(module, args if args and module._forward_pre_hooks else None)
+        self._begun.append(number)
+        return new
 
     def _root_enters(self, module: nn.Module, args: tuple[Any, ...]) -> Any | None:
         return self.entered_call(module, args)[1] if args else None
@@ -84,9 +89,20 @@ class ScriptCalls:
     def _root_ends(self, module: nn.Module, _args: Any, output: Any) -> Any | None:
         return self.ended(module, output, self._begun.pop())
 
-    def begun(self, module: nn.Module) -> int:
-        """A call begins, before the file's own hooks. Return its number."""
-        return self._begin(module, in_hooks=True)
+    def begun(
+        self, module: nn.Module, args: tuple[Any, ...] | None
+    ) -> tuple[int, tuple[Any, ...] | None]:
+        """A call begins, before the file's own hooks: run the hooks that are before them.
+
+        Returns its number, and replaced arguments or None. Without arguments, `entered_call` runs
+        the hooks.
+        """
+        number = self._begin(module, in_hooks=True)
+        if args is None:
+            return number, None
+        self._frames[number].early_ran = True
+        new = _changed_args(self._tapped.pre.early(module), module, args)
+        return number, None if new is args else new
 
     def _begin(self, module: nn.Module, *, in_hooks: bool) -> int:
         parent = self._calls.running()
@@ -118,12 +134,10 @@ class ScriptCalls:
         call = frame.call
         call.entered = True
         shown = self._without_weights(module, args)
-        new = shown
-        for function in self._tapped.before(module):
-            result = function(module, new)
-            if result is not None:
-                new = result if isinstance(result, tuple) else (result,)
-        if self._tapped.after(module):
+        hooks = self._tapped.pre
+        early = () if frame.early_ran else hooks.early(module)
+        new = _changed_args((*early, *hooks.late(module)), module, shown)
+        if self._tapped.post.any(module):
             frame.args = new
         self._enter(call, (new, {}))
         if new is shown:
@@ -140,10 +154,14 @@ class ScriptCalls:
     def left(self, module: nn.Module, output: Any, number: int) -> Any | None:
         """A forward ends: run its hooks, then `leave`. Return a replaced output, or None.
 
-        If the file's own hooks follow, `ended` does that after them.
+        If the file's own hooks follow, only the hooks before them run, and `ended` does the rest.
         """
         frame = self._frames.get(number)
-        return None if frame is None or frame.in_hooks else self.ended(module, output, number)
+        if frame is None or not frame.in_hooks:
+            return self.ended(module, output, number)
+        frame.early_ended = True
+        new = _changed(self._tapped.post.early(module), module, frame.args, output)
+        return None if new is output else new
 
     def ended(self, module: nn.Module, output: Any, number: int) -> Any | None:
         """A call ends: run its hooks, then `leave`. Return a replaced output, or None."""
@@ -152,11 +170,9 @@ class ScriptCalls:
             return None
         call = frame.call
         self._go_on(frame)
-        new = output
-        for function in self._tapped.after(module):
-            result = function(module, frame.args, new)
-            if result is not None:
-                new = result
+        hooks = self._tapped.post
+        early = () if frame.early_ended else hooks.early(module)
+        new = _changed((*early, *hooks.late(module)), module, frame.args, output)
         self._calls.leave(call.key)
         frame.args = ()
         if module is self.root:
@@ -194,6 +210,28 @@ class ScriptCalls:
         for frame in reversed(frames):
             self._calls.leave(frame.call.key)
             self._leave(frame.call, None, original)
+
+
+def _changed_args(
+    hooks: tuple[Function, ...], module: nn.Module, args: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Return the arguments that these hooks make of others, as Python does."""
+    for function in hooks:
+        result = function(module, args)
+        if result is not None:
+            args = result if isinstance(result, tuple) else (result,)
+    return args
+
+
+def _changed(
+    hooks: tuple[Function, ...], module: nn.Module, args: tuple[Any, ...], output: Any
+) -> Any:
+    """Return the output that these hooks make of another one, as Python does."""
+    for function in hooks:
+        result = function(module, args, output)
+        if result is not None:
+            output = result
+    return output
 
 
 def _with_weights(

@@ -15,7 +15,12 @@ _REPORTED = ("TensorType", "ListType", "TupleType")
 
 
 def is_flat(root: Any) -> bool:
-    """Whether a scripted module was frozen: its parameters are constants of its graph."""
+    """Whether a scripted module was frozen: its parameters are constants of its graph.
+
+    A traced module may have constants too. It has a mode, which freezing removes.
+    """
+    if hasattr(root, "training"):
+        return False
     is_empty = next(iter(root.parameters()), None) is None and not list(root._modules.items())
     if not is_empty or not root._c._has_method("forward"):
         return False

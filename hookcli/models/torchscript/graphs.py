@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookcli.models.scripted import OURS
-from hookcli.models.torchscript.operators import SWAPS
+from hookcli.models.torchscript.operators import swap_operator
 from hookcli.torch_private import IntType, TupleType
 
 Path = tuple[int, ...]
@@ -25,9 +25,9 @@ class Leaves:
 def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> tuple[Leaves, Any]:
     """Make a method report its start and end to the owner `number`; call it before the first run.
 
-    With `swaps`, values can be replaced: tensors, optional tensors, lists and dictionaries of
-    tensors, also in tuples. A list is then copied, so that code which appends to a list argument
-    appends to the copy. Returns the leaves, and the value that has the number of the call.
+    With `swaps`, values can be replaced: tensors, and what contains them, except classes of the
+    file and lists of named tuples. A list is then copied, so that code which appends to a list
+    argument appends to the copy. Returns the leaves, and the value that has the number of the call.
     """
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()
@@ -86,12 +86,7 @@ def _shown(graph: Any, value: Any, before: Any) -> Any:
         return value
     if kind.kind() != "TupleType":
         return _constant(graph, None, before)
-    unpacked = _put(graph, "prim::TupleUnpack", [value], before, len(kind.elements()))
-    parts = []
-    for part, inner in zip(unpacked.outputs(), kind.elements(), strict=True):
-        part.setType(inner)
-        parts.append(_shown(graph, part, before))
-    return pack(graph, parts, before)
+    return pack(graph, [_shown(graph, p, before) for p in unpack(graph, value, before)], before)
 
 
 def _is_foreign(kind: Any) -> bool:
@@ -149,16 +144,23 @@ def resume(graph: Any, number: int, call: Any, before: Any) -> None:
     _put(graph, f"{OURS}::resume", [_constant(graph, number, before), call], before, 0)
 
 
+def unpack(graph: Any, value: Any, before: Any) -> list[Any]:
+    """Return the items of a tuple."""
+    kinds = value.type().elements()
+    outputs = list(_put(graph, "prim::TupleUnpack", [value], before, len(kinds)).outputs())
+    for item, kind in zip(outputs, kinds, strict=True):
+        item.setType(kind)
+    return outputs
+
+
 def swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any) -> Any:
     """Return the value to use instead: the same if none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):
-        parts = kind.elements()
-        unpacked = _put(graph, "prim::TupleUnpack", [value], before, len(parts))
-        new = []
-        for index, (part, inner) in enumerate(zip(unpacked.outputs(), parts, strict=True)):
-            part.setType(inner)
-            new.append(swapped(graph, part, (*path, index), paths, before, call))
+        new = [
+            swapped(graph, part, (*path, index), paths, before, call)
+            for index, part in enumerate(unpack(graph, value, before))
+        ]
         packed = _put(graph, "prim::TupleConstruct", new, before, 1)
         packed.output().setType(kind)
         return packed.output()
@@ -172,20 +174,43 @@ def swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, 
     return node.output()
 
 
+_NAMES = {
+    "TensorType": "Tensor",
+    "IntType": "int",
+    "FloatType": "float",
+    "ComplexType": "complex",
+    "BoolType": "bool",
+    "StringType": "str",
+    "DeviceObjType": "Device",
+}
+
+
+def _schema_name(kind: Any) -> str | None:
+    """Return a type as a schema names it; None if it contains a class, an enum or a named tuple.
+
+    Python gives a named tuple back as a plain one.
+    """
+    match kind.kind():
+        case "OptionalType":
+            inner = _schema_name(kind.getElementType())
+            return inner and f"{inner}?"
+        case "ListType":
+            inner = _schema_name(kind.getElementType())
+            return inner and f"{inner}[]"
+        case "DictType":
+            key, value = _schema_name(kind.getKeyType()), _schema_name(kind.getValueType())
+            return key and value and f"Dict({key}, {value})"
+        case "TupleType" if kind.annotation_str.startswith("Tuple["):
+            parts = [name for name in map(_schema_name, kind.elements()) if name is not None]
+            complete = len(parts) == len(kind.elements()) > 1  # no schema has a tuple of one
+            return f"({', '.join(parts)})" if complete else None
+    return _NAMES.get(kind.kind())
+
+
 def _swap_of(kind: Any) -> str | None:
-    """Return the operator that replaces a value of this type, or None."""
-    name = kind.kind()
-    if name == "TensorType":
-        return SWAPS["Tensor"]
-    if name in {"OptionalType", "ListType"} and kind.getElementType().kind() == "TensorType":
-        return SWAPS["Tensor?" if name == "OptionalType" else "Tensor[]"]
-    if (
-        name == "DictType"
-        and kind.getKeyType().kind() == "StringType"
-        and kind.getValueType().kind() == "TensorType"
-    ):
-        return SWAPS["Dict(str, Tensor)"]
-    return None
+    """Return the operator that replaces a value of this type, or None; only tensors change."""
+    name = _schema_name(kind)
+    return swap_operator(name) if name is not None and "Tensor" in name else None
 
 
 def _can_swap(kind: Any) -> bool:

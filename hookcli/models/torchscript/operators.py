@@ -1,7 +1,9 @@
 """The operators that are added to graphs, and what they call.
 
 They are declared so that TorchScript neither drops, merges nor moves them (`CONSERVATIVE`), and
-implemented above autograd, which therefore knows nothing of them.
+implemented above autograd, which therefore knows nothing of them. They are implemented for dispatch
+modes too: a mode would convert their values back to TorchScript's, which has no type for an empty
+list, and would be inactive while hooks run.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import torch
 from hookcli.models.scripted import OURS
 
 _ALIASES = "CONSERVATIVE"
-_KIND = "CompositeImplicitAutograd"
+_KINDS = ("CompositeImplicitAutograd", "Python")
 
 
 class Owner(Protocol):
@@ -121,18 +123,23 @@ def _swap(value: Any, leaf: int, call: int) -> Any:
     return _replaced.pop((call, leaf), value) if _replaced else value
 
 
-SWAPS = {
-    "Tensor": "swap_tensor",
-    "Tensor?": "swap_optional",
-    "Tensor[]": "swap_list",
-    "Dict(str, Tensor)": "swap_dict",
-}
+_swaps: dict[str, str] = {}  # names of operators, by the type of what they replace
 _library: Any = torch.library.Library(OURS, "DEF")  # type: ignore[no-untyped-call]
 
 
 def _define(name: str, signature: str, function: Any) -> None:
     _library.define(f"{name}{signature}", alias_analysis=_ALIASES)
-    _library.impl(name, function, _KIND)
+    for kind in _KINDS:
+        _library.impl(name, function, kind)
+
+
+def swap_operator(type_name: str) -> str:
+    """Return the name of the operator that replaces values of a type, as schemas name it."""
+    name = _swaps.get(type_name)
+    if name is None:
+        name = _swaps[type_name] = f"swap_{len(_swaps)}"
+        _define(name, f"({type_name} value, int leaf, int call) -> ({type_name})", _swap)
+    return name
 
 
 for _name, _function in (("enter", _enter), ("begin", _begin), ("enter_call", _enter_call)):
@@ -141,5 +148,3 @@ _define("leave", "(Any value, Any owner, int number, int site, int call) -> ()",
 _define("end", "(Any value, Any owner, int number, int site, int call) -> ()", _end)
 _define("here", "(int number) -> int", _here)
 _define("resume", "(int number, int call) -> ()", _resume)
-for _type, _name in SWAPS.items():
-    _define(_name, f"({_type} value, int leaf, int call) -> {_type}", _swap)

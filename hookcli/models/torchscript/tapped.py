@@ -5,19 +5,18 @@ from __future__ import annotations
 import io
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 from torch import nn
-from torch.utils.hooks import RemovableHandle
 
 from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
 from hookcli.models.torchscript.call_sites import FileHooks, instrument_inside
 from hookcli.models.torchscript.flat import is_flat, report_operators
 from hookcli.models.torchscript.graphs import Leaves, Path, instrument
+from hookcli.models.torchscript.hook_tables import Hooks
 from hookcli.models.torchscript.operators import (
     NO_CALL,
     forget,
@@ -28,8 +27,6 @@ from hookcli.models.torchscript.operators import (
 from hookcli.models.torchscript.structure import repeats, shared_as_one, type_name
 from hookcli.torch_private import jit_pass_lint
 
-Function = Callable[..., Any]
-
 
 class Listener(Protocol):
     """Called for each call while it listens.
@@ -38,8 +35,13 @@ class Listener(Protocol):
     first and after the last. A function that returns a value replaces the one it got.
     """
 
-    def begun(self, module: nn.Module) -> int:
-        """A call begins. Return its number."""
+    def begun(
+        self, module: nn.Module, args: tuple[Any, ...] | None
+    ) -> tuple[int, tuple[Any, ...] | None]:
+        """A call begins. Return its number and replaced arguments.
+
+        The arguments are None if none of the file's hooks runs before the forward.
+        """
         ...
 
     def entered_call(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
@@ -87,8 +89,8 @@ class Tapped:
         self.flat = is_flat(root)
         self._leaves: list[Leaves] = []
         self._operators: dict[int, nn.Module] = {}  # by site, in a frozen model
-        self._pre: dict[int, OrderedDict[int, Function]] = {}
-        self._post: dict[int, OrderedDict[int, Function]] = {}
+        self.pre, self.post = Hooks(), Hooks()
+        self._file_hooks: FileHooks = {}
         self._number: int | None = None
         self._lock = threading.RLock()  # calls in forks run at the same time
         for module in self._modules.values():
@@ -111,7 +113,7 @@ class Tapped:
         for module in self._modules.values():
             types.setdefault(type_name(module), []).append(module)
         repeated = repeats(self.root)
-        file_hooks = file_hooks_of(types)
+        file_hooks = self._file_hooks = file_hooks_of(types)
         replaced = {name for name, instances in types.items() if any(map(swaps, instances))}
         for name, instances in types.items():
             reporting = {*forwards(instances[0]), *repeated.get(name, ())}
@@ -147,25 +149,6 @@ class Tapped:
         if self._number is not None:
             forget(self._number)
 
-    def register_pre(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
-        """Register a hook before the forward, as nn.Module.register_forward_pre_hook.
-
-        Without a module the hook is for all modules. Such hooks run first, as torch's global hooks.
-        """
-        return _register(self._pre, module, function, prepend=prepend)
-
-    def register_post(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
-        """Register a hook after the forward, as nn.Module.register_forward_hook."""
-        return _register(self._post, module, function, prepend=prepend)
-
-    def before(self, module: nn.Module) -> tuple[Function, ...]:
-        """Return the hooks before its forward."""
-        return _of(self._pre, module)
-
-    def after(self, module: nn.Module) -> tuple[Function, ...]:
-        """Return the hooks after its forward."""
-        return _of(self._post, module)
-
     # Called by the operators in the graphs:
 
     def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
@@ -189,13 +172,17 @@ class Tapped:
             if new is not None:
                 self._replace(call, module, value, new, self._leaves[site].outputs)
 
-    def begun(self, _values: tuple[Any, ...], owner: Any, _site: int) -> int:
+    def begun(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
         """A call begins, before the file's own hooks."""
         module = self._modules.get(owner)
         if self.listener is None or module is None:
             return NO_CALL
+        before, _ = self._file_hooks[type_name(module)]
         with self._noting_errors():
-            return self.listener.begun(module)
+            call, new = self.listener.begun(module, values if before else None)
+            if new is not None:
+                self._replace(call, module, values, new, self._leaves[site].inputs)
+        return call
 
     def entered_call(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
         """A forward follows, after the file's own hooks before it."""
@@ -327,25 +314,3 @@ def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
     buffer.seek(0)
     copy: torch.jit.ScriptModule = torch.jit.load(buffer)  # type: ignore[no-untyped-call]
     return copy
-
-
-_EVERY = 0  # no object has this identity
-
-
-def _of(table: dict[int, OrderedDict[int, Function]], module: nn.Module) -> tuple[Function, ...]:
-    return (*table.get(_EVERY, {}).values(), *table.get(id(module), {}).values())
-
-
-def _register(
-    table: dict[int, OrderedDict[int, Function]],
-    module: nn.Module | None,
-    function: Function,
-    *,
-    prepend: bool,
-) -> RemovableHandle:
-    hooks = table.setdefault(_EVERY if module is None else id(module), OrderedDict())
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = function
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle

@@ -29,7 +29,7 @@ def choose(model: ZooModel, spec: ModelSpec) -> ZooChoice:
         return timm_choice(model.name, spec.args, spec.source, trust=spec.trust)
     from hookcli.models.zoo.torchvision_models import torchvision_choice
 
-    return torchvision_choice(model.name, spec.args, spec.source)
+    return torchvision_choice(model.name, spec.args, spec.source, trust=spec.trust)
 
 
 def is_attribute(model: ZooModel) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch
 from hookcli.errors import RequestError
 from hookcli.models.batch import Batch
 from hookcli.models.zoo.choice import ZooChoice, library
+from hookcli.models.zoo.trusted_keys import RULES_OF_TORCHVISION, check_trusted
 from hookcli.sentences import unknown
 from hookcli.spec.request import Argument
 from hookcli.text import closest, try_instead
@@ -25,12 +27,15 @@ _SIDE, _FRAMES = 224, 16  # if the weights do not tell
 _WEIGHTS = ("weights", "weights_backbone")  # the latter's default downloads a backbone
 
 
-def torchvision_choice(name: str, args: tuple[Argument, ...], source: str) -> ZooChoice:
+def torchvision_choice(
+    name: str, args: tuple[Argument, ...], source: str, *, trust: bool = False
+) -> ZooChoice:
     """Return the model of this name, such as "resnet18" or "maskrcnn_resnet50_fpn".
 
     Raises
     ------
-    RequestError : torchvision is not installed, or does not know the name.
+    RequestError : torchvision is not installed, or does not know the name, or a configuration
+        names weights to download, and it is not trusted.
     ModelError : torchvision cannot be imported.
     """
     models: Any = library("torchvision", source).models
@@ -46,6 +51,8 @@ def torchvision_choice(name: str, args: tuple[Argument, ...], source: str) -> Zo
     builder = models.get_model_builder(name)
     accepted = inspect.signature(builder).parameters
     without = {key: None for key in _WEIGHTS if key in accepted}
+    if not trust:
+        _check_downloads(args, [*accepted], source)
     kind = builder.__module__.split(".")[2:3]
     # Larger sizes are those of weights that were fine-tuned in a model of that size.
     weights = min(models.get_model_weights(name), key=_size, default=None)
@@ -54,6 +61,26 @@ def torchvision_choice(name: str, args: tuple[Argument, ...], source: str) -> Zo
         return "torchvision's own size", _batch(kind, weights, samples)
 
     return ZooChoice(partial(builder, **without), name, args, batch=batch)
+
+
+def _check_downloads(args: tuple[Argument, ...], names: list[str], source: str) -> None:
+    """Check that no argument of a configuration makes torchvision download weights.
+
+    torchvision accepts arguments without a name too, for parameters that have one only. A person
+    may type `--arg weights=DEFAULT`, which names weights of torchvision's own.
+
+    Raises
+    ------
+    RequestError : an argument names weights.
+    """
+    named = [
+        replace(argument, name=argument.name or names[i]) if argument.name or i < len(names)
+        else argument
+        for i, argument in enumerate(args)
+    ]  # fmt: skip
+    given = [argument for argument in named if argument.name and argument.origin]
+    values = {argument.name: argument.value for argument in given if argument.name}
+    check_trusted(values, given, source, rules=RULES_OF_TORCHVISION)
 
 
 def _batch(kind: list[str], weights: Any, samples: int) -> Batch:

@@ -129,6 +129,15 @@ _OF_TIMM = KeyRule(
     anywhere=False,
 )
 RULES_IN_ARGUMENTS = (_OF_TIMM, *KEY_RULES)
+RULES_OF_TORCHVISION = (
+    KeyRule(
+        re.compile(r"weights(_\w+)?|(\w+_)?pretrained(_\w+)?"),
+        "`weights`, `weights_backbone`, `pretrained`, `pretrained_backbone`",
+        "false or null",
+        lambda value: not value,
+        anywhere=False,
+    ),
+)
 # References to code and to repositories, which the structure of a model does not depend on.
 DROPPED = frozenset(
     {"auto_map", "custom_pipelines", "_commit_hash", "_name_or_path", "name_or_path", "_from_auto"}

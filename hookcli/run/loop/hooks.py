@@ -62,7 +62,7 @@ class LoopHooks:
         first: int = 0,
         on_forward: Callable[[], None] = lambda: None,
         inside_only: bool = False,
-        failed: Callable[[Exception], None] | None = None,
+        failed: Callable[[Exception], bool] | None = None,
     ) -> None:
         self._plan = replace(plan(spec), mode="as-is")
         self.model = backend_of(root)
@@ -95,11 +95,10 @@ class LoopHooks:
         self.buffers_before = note_buffers(self.model, copies=False)
 
     def _is_own(self, error: Exception) -> bool:
-        """Tell of an error of hookcli's own; return False for one that the user's hook raised."""
+        """Tell of an error of hookcli's own; return False for one that the user's code raised."""
         if error is self.clock.intended or self._failed is None:
             return False
-        self._failed(error)
-        return True
+        return self._failed(error)
 
     def attach(self, optimizers: Iterable[torch.optim.Optimizer] = ()) -> None:
         """Attach all hooks."""

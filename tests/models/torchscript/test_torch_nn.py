@@ -11,10 +11,16 @@ import warnings
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import hookcli
-from benchmarks.proof import scripted as proof, scripted_modules, scripted_nets
+from benchmarks.proof import (
+    scripted as proof,
+    scripted_foreign,
+    scripted_hooks,
+    scripted_modules,
+    scripted_nets,
+)
 from hookcli.errors import ModelError
 from tests.hooks.running import carry_out, hook
 from tests.models.torchscript.sides import loaded, norms, same_norms, scripted, traced
@@ -61,6 +67,78 @@ def test_a_composition_is_as_in_python(name, config):
         mode = "eval" if name in {"hooked", "encoder"} else "train"
         found = proof.compare(f"net: {name}", CASES[f"net: {name}"], mode, config)
     assert found == ("equal", [])
+
+
+FOREIGN_NETS = ("trail", "detector", "uses outputs", "recurrence", "lists of tuples", "enums")
+
+
+@pytest.mark.parametrize("name", FOREIGN_NETS)
+def test_a_published_net_is_as_in_python(name, config):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = proof.compare(f"net: {name}", CASES[f"net: {name}"], "train", config)
+    assert found == ("equal", [])
+
+
+@pytest.mark.parametrize("form", ["trace", "freeze", "optimize"])
+def test_other_forms_are_as_in_python(form, config):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = proof.compare(
+            "net: sequential", CASES["net: sequential"], "eval", config, form=form
+        )
+    assert found == ("equal", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "action"),
+    [
+        ("hooked", "around", "scale: 0.5"), ("hooked inside", "around", "scale: 0.5"),
+        ("hooked inside", "global", "scale: 0.5"), ("lists of tuples", "both", "negate"),
+        ("trail", "both", "clip_norm: 0.7"), ("values", "both", "add_noise: 0.1"),
+    ],
+)  # fmt: skip
+def test_hooks_run_and_change_values_as_hooks_attached_by_hand(name, plan, action, tmp_path):
+    make, inputs, _ = proof.NETS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert scripted_hooks.compare(make, inputs, plan, action, tmp_path) == "equal"
+
+
+def test_a_copy_keeps_the_mode_of_each_module():
+    script = scripted(scripted_nets.Shared())
+    script.train()
+    script.norm.eval()
+    rows = hookcli.inspect(script, torch.randn(2, 4), mode="as-is").layers
+    assert {row.name: row.training for row in rows} == {"": True, "a": True, "norm": False}
+
+
+def test_operator_hooks_see_what_other_hooks_do():
+    kinds = [hook("forward", "linear", ("scale", 2.0)), hook("op", index=1)]
+    torch.manual_seed(0)
+    model, x = scripted_foreign.Unused(), torch.randn(2, 4)
+    script = loaded(scripted(model), lambda _: True)
+    found = [
+        [
+            (event.node, event.target)
+            for event in carry_out(side, x, kinds).events
+            if event.target == "linear"
+        ]
+        for side in (model, script)
+    ]
+    assert ("aten.mul.Tensor", "linear") in found[0]
+    assert found[1] == found[0]
+
+
+def test_a_layer_that_ignores_its_input_is_found_in_a_script():
+    torch.manual_seed(0)
+    script, x = scripted(scripted_nets.Hooked()), torch.randn(2, 4)
+    found = hookcli.check(script, inputs=x, mode="eval").findings
+    assert ("low_variance", "tanh") in {(row.rule, row.target) for row in found}
+
+
+def test_a_traced_module_with_constants_is_not_a_frozen_one(config):
+    assert proof.compare("Softsign", CASES["Softsign"], "eval", config, form="trace")[0] == "equal"
 
 
 def test_a_module_without_forward_is_refused():
@@ -113,15 +191,26 @@ def test_an_action_changes_what_it_changes_in_python(name, at, kind):
     assert same_norms(found, wanted)
 
 
+class TakesPairs(nn.Module):
+    def forward(self, pairs: list[scripted_nets.Pair]) -> Tensor:
+        return pairs[0].first
+
+
+class GivesPairs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.takes = TakesPairs()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.takes([scripted_nets.Pair(x, 2)])
+
+
 def test_what_cannot_be_replaced_is_named(cli, tmp_path):
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        scripted(scripted_nets.Values()).save(str(tmp_path / "net.pt"))
+    scripted(GivesPairs()).save(str(tmp_path / "net.pt"))
     config = tmp_path / "hooks.yaml"
     config.write_text("hooks: [{kind: forward_pre, at: takes, do: {scale: 2.0}}]\n")
     result = cli("trace", tmp_path / "net.pt", "-i", "2x4", "-c", config)
-    assert "a hook cannot replace [6], a list, of Takes in TorchScript" in result.err
+    assert "a hook cannot replace [0], a list, of TakesPairs in TorchScript" in result.err
     assert "hint: attach the hook to a module whose values are tensors" in result.err
 
 

@@ -130,6 +130,7 @@ class ActivationObserver(ProbeWatcher):
         if units is not None:
             self._before = _Layer(call.name, units)
         if not isinstance(output, Tensor):
+            self._constant.forget(call)
             return
         if call.parent is not None and _is_judged(layer, call):
             self._seen[CONSTANT] += 1

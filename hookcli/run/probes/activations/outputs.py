@@ -6,13 +6,14 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.scripted import is_scripted
 from hookcli.run.probes.activations.samples import distinct, pieces, thin
 from hookcli.run.statistics.readable import readable
 
@@ -25,6 +26,9 @@ _NARROW_VALUES, _VALUES = 32, 3  # a narrow dtype rounds values that differ to t
 _NEARLY, _CLEARLY = 1e-5, 1e-3
 
 
+_Reference: TypeAlias = Callable[[], Tensor | None]
+
+
 def may_be_constant(layer: str) -> bool:
     """Return whether a constant output is normal for a layer of torch.nn, by its class."""
     return any(word in layer for word in _MAY)
@@ -34,11 +38,11 @@ class ConstantOutputs:
     """Compares the samples of outputs. Dimension 0 is taken for the batch.
 
     The values of inputs are read only if an output is suspicious, so nothing is kept but weak
-    references.
+    references. In TorchScript the inputs are kept until the end of the call.
     """
 
     def __init__(self) -> None:
-        self._inputs: dict[int, list[weakref.ref[Tensor]]] = {}
+        self._inputs: dict[int, list[_Reference]] = {}
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Remember the inputs of a call."""
@@ -46,7 +50,8 @@ class ConstantOutputs:
         tensors: Iterable[Any] = args
         if kwargs or not all(isinstance(arg, Tensor) for arg in args):
             tensors = (tensor for _, tensor, _ in argument_leaves(args, kwargs))
-        self._inputs[call.order] = [weakref.ref(tensor) for tensor in tensors]
+        refer = _kept if is_scripted(call.module) else weakref.ref
+        self._inputs[call.order] = [refer(tensor) for tensor in tensors]
 
     def of_layer(self, call: Call, output: Tensor) -> tuple[str, dict[str, Any]] | None:
         """Return ("zero" or "constant", facts) of a layer's output; None if it varies.
@@ -97,6 +102,11 @@ class ConstantOutputs:
     def forget(self, call: Call) -> None:
         """Forget the inputs of a call that is not judged."""
         self._inputs.pop(call.order, None)
+
+
+def _kept(tensor: Tensor) -> _Reference:
+    """Return what is called like a weak reference: TorchScript frees an input at its last use."""
+    return lambda: tensor
 
 
 def _values(tensor: Tensor) -> Tensor | None:
@@ -167,13 +177,13 @@ def _varies(values: Tensor, size: int) -> bool:
     return spread(values, _CLEARLY) > _CLEARLY
 
 
-def _each(inputs: list[weakref.ref[Tensor]], test: Callable[[Tensor], bool]) -> bool:
+def _each(inputs: list[_Reference], test: Callable[[Tensor], bool]) -> bool:
     """Return whether the test is true for each input: a product with a zero input is zero."""
     results = list(_tests(inputs, test))
     return bool(results) and all(results)
 
 
-def _tests(inputs: list[weakref.ref[Tensor]], test: Callable[[Tensor], bool]) -> Iterator[bool]:
+def _tests(inputs: list[_Reference], test: Callable[[Tensor], bool]) -> Iterator[bool]:
     """Yield the result of a test for each input that is alive and can be read."""
     for ref in inputs:
         tensor = ref()

@@ -248,12 +248,18 @@ def _run(
     spec = _spec(command, model, config, text, **flags)
     from hookcli.api.live import run_live
 
-    probes = None
-    if spec.probes:
-        from hookcli.run.checked_run import CheckedRun
+    if not spec.probes:
+        return _judged(run_live(model, batch, spec, loss=function))
+    from hookcli.run.rule_watchers import rule_watchers
 
-        probes = CheckedRun(spec, function)
-    return _judged(run_live(model, batch, spec, loss=function, probes=probes))
+    report = run_live(
+        model,
+        batch,
+        spec,
+        loss=function,
+        watchers=lambda run_batch, _recording: rule_watchers(spec, run_batch, function),
+    )
+    return _judged(report)
 
 
 def _judged(report: rows.Report) -> PrintableReport:

@@ -183,11 +183,16 @@ def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Callable[..., Any] | N
     from hookcli.diagnosis.diagnose import with_verdict
     from hookcli.report.files import with_saved
     from hookcli.rules.judge import judge_report
-    from hookcli.run.checked_run import CheckedRun
+    from hookcli.run.rule_watchers import rule_watchers
 
     checks = tuple(with_saved(check_spec) for check_spec in spec.checks)
-    probes = CheckedRun(spec, loss)
-    report = run_live(model, inputs, spec, loss=loss, probes=probes)
+    report = run_live(
+        model,
+        inputs,
+        spec,
+        loss=loss,
+        watchers=lambda batch, _recording: rule_watchers(spec, batch, loss),
+    )
     return with_verdict(judge_report(report, checks, spec.suppressions))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import nn
 
@@ -37,17 +37,14 @@ from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.loop.given_module import check_module, device_of, source_of
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import preserve_state
-from hookcli.run.observe.observer import Observer
 from hookcli.run.prepare import tap_scripted
 from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import generators_kept, seed_all
+from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 from hookcli.text import first_line
 from hookcli.torch_private import MEMORY, check_feature
-
-if TYPE_CHECKING:
-    from hookcli.run.checked_run import CheckedRun
 
 
 def batch_for(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
@@ -118,14 +115,12 @@ def run_live(
     spec: Spec,
     *,
     loss: Loss | None = None,
-    observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
-    probes: CheckedRun | None = None,
+    watchers: Callable[[Batch, Recording], Iterable[Watcher]] = lambda _batch, _recording: (),
 ) -> Report:
     """Run a module as the request says, restore its state, and return the report.
 
     If the model raises, the report is partial. `loss` replaces the loss of the request.
-    `observers(recording)` makes additional observers of the run. `probes` observe the run too, and
-    run the model again.
+    `watchers(batch, recording)` makes watchers of the run, beside the hooks.
 
     Raises
     ------
@@ -160,14 +155,12 @@ def run_live(
     )
     with preserve_state(root, written):
         engine = engine_for(spec, sink)
-        run_observers = (
-            *observers(recording),
-            *(() if probes is None else probes.observers(batch)),
-        )
-        options = RunOptions(lambda *_: None, recording, loss=loss, observers=run_observers)
+        watching = tuple(watchers(batch, recording))
+        options = RunOptions(lambda *_: None, recording, loss=loss, watchers=watching)
         run(model, batch, settings, engine, options)
-        if probes is not None:
-            probes.conclude(model, settings, recording)
+        after = AfterRun(model, settings, recording)
+        for watcher in watching:
+            watcher.conclude(after)
     sink.close(recording)
     recording.error = None
     for tapped in tapped_in(root):

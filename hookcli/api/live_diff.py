@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,12 +21,13 @@ from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.recording import Recording
 from hookcli.report.report import Report
 from hookcli.run.batch.candidates import floating_dtype
-from hookcli.run.checked_run import CheckedRun
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.losses.criterion import Loss
-from hookcli.run.observe.observer import Observer
+from hookcli.run.rule_watchers import rule_watchers
 from hookcli.run.seeds import generators_kept
+from hookcli.run.watcher import Watcher
+from hookcli.spec.checks import request_probe
 from hookcli.spec.request import Spec
 
 _PARTS = ("inputs", "outputs")
@@ -78,17 +80,16 @@ class _Live:
 
     def run(self, side: int) -> Report:
         """Return the report of one side (0 is A, 1 is B), with its sketches."""
-        return self._run(
-            side, lambda recording: (SketchObserver(recording.measured),), self._probes()
-        )
+        return self._run(side, self._sketching)
 
-    def _probes(self) -> CheckedRun | None:
-        """Return the probe that finds where gradients end, if they are compared."""
-        if self._spec.command != "grads":
-            return None
-        return CheckedRun(replace(self._spec, probes=(CUT,)), self._loss)
+    def _sketching(self, batch: Batch, recording: Recording) -> Iterator[Watcher]:
+        """Yield what sketches tensors, and finds where gradients end if they are compared."""
+        yield SketchObserver(recording.measured)
+        if self._spec.command == "grads":
+            spec = replace(self._spec, probes=(request_probe(CUT),))
+            yield from rule_watchers(spec, batch, self._loss)
 
-    def _run(self, side: int, observers: Any, probes: CheckedRun | None = None) -> Report:
+    def _run(self, side: int, watchers: Callable[[Batch, Recording], Iterable[Watcher]]) -> Report:
         name = "AB"[side]
         try:
             report = run_live(
@@ -96,8 +97,7 @@ class _Live:
                 self._batch_of(side),
                 self._spec,
                 loss=self._loss,
-                observers=observers,
-                probes=probes,
+                watchers=watchers,
             )
         except HookcliError as error:
             error.message = f"{name}: {error.message}"
@@ -119,13 +119,7 @@ class _Live:
         calls = []
         for side, order in enumerate((a, b)):
             capture = TensorCapture([order])
-
-            def observers(
-                recording: Recording, capture: TensorCapture = capture
-            ) -> Sequence[Observer]:
-                return (capture,)
-
-            self._run(side, observers)
+            self._run(side, partial(_only, capture))
             calls.append(capture.calls[order])
         return {
             (a, part): tuple(
@@ -133,3 +127,7 @@ class _Live:
             )
             for part in _PARTS
         }
+
+
+def _only(watcher: Watcher, _batch: Batch, _recording: Recording) -> tuple[Watcher]:
+    return (watcher,)

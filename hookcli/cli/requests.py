@@ -23,9 +23,8 @@ from hookcli.formats.view import View
 from hookcli.models.sources.parse import check_opening, code_in, parse_source
 from hookcli.outputs.special_files import seen_by_children
 from hookcli.rules.verdict import FailOn
-from hookcli.spec.argv import parse_argv
 from hookcli.spec.inputs import parse_inputs
-from hookcli.spec.request import Command, Spec
+from hookcli.spec.request import Command, Spec, parse_argv
 from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 

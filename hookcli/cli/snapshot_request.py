@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.flags.signatures import run_options
 from hookcli.errors import RequestError
-from hookcli.spec.argv import parse_argv
+from hookcli.spec.request import parse_argv
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ModelFlags, RequestFlags

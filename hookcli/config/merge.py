@@ -13,7 +13,7 @@ from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
 from hookcli.rules.rule import NEUTRAL
 from hookcli.sentences import missing
-from hookcli.spec.checks import CheckSpec
+from hookcli.spec.checks import CheckSpec, ProbeRequest, requests_probe
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.inputs import InputSpec
 from hookcli.spec.ranks import is_together
@@ -112,9 +112,9 @@ def with_checks(spec: Spec, checks: tuple[CheckSpec, ...]) -> Spec:
     return with_probes(replace(spec, checks=checks), probes)
 
 
-def with_probes(spec: Spec, probes: tuple[str, ...]) -> Spec:
+def with_probes(spec: Spec, probes: tuple[ProbeRequest, ...]) -> Spec:
     """Return the request with these probes; one of them is a flag of the run."""
-    neutral = spec.run.verify_neutral or NEUTRAL in probes
+    neutral = spec.run.verify_neutral or requests_probe(probes, NEUTRAL)
     return replace(spec, probes=probes, run=replace(spec.run, verify_neutral=neutral))
 
 
@@ -212,7 +212,7 @@ def _measuring(hook: HookSpec, figures: Figures) -> HookSpec:
 
 def _checks(
     command: Command, config: Config, *, together: bool
-) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
+) -> tuple[tuple[CheckSpec, ...], tuple[ProbeRequest, ...]]:
     """Return the checks, and the probes that they need. Only `check` evaluates checks.
 
     `grads` and `trace` have the probes of the rules that diagnose.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from hookcli.catalogue.probes import PROBES
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import PROBES, Rule, RuleOption
+from hookcli.rules.rule import Rule, RuleOption
 from hookcli.text import shorten
 
 
@@ -30,9 +31,9 @@ def _option(option: RuleOption) -> str:
 def costs(rule: Rule) -> str:
     """Return what a run must do for the rule in addition, with the default options."""
     options = rule.filled({})
-    probes = (*rule.needs(options), *rule.watches(options))
-    needed = dict.fromkeys(probe.partition(":")[0] for probe in probes)
-    return "; ".join(PROBES[probe] for probe in needed) or "nothing beyond the run"
+    requests = (*rule.needs(options), *rule.watches(options))
+    needed = dict.fromkeys(request.name for request in requests)
+    return "; ".join(PROBES[name].cost for name in needed) or "nothing beyond the run"
 
 
 _IN_VERDICT = "yes: grads, trace and check judge it without being asked"

@@ -14,6 +14,7 @@ from hookcli.rules.rule import (
     run_again_failed,
     skipped,
 )
+from hookcli.spec.checks import request_probe
 
 PROBE = "samples"
 _ROOT_EPS = {
@@ -120,6 +121,10 @@ RULE = Rule(
         RuleOption("dim", "dimension", "the batch dimension of the inputs; detected if omitted"),
         RuleOption("tolerance", "number", "largest relative change; set by the dtype if omitted"),
     ),
-    needs=lambda options: (PROBE,) if options["dim"] is None else (f"{PROBE}:{options['dim']}",),
+    needs=lambda options: (
+        (request_probe(PROBE),)
+        if options["dim"] is None
+        else (request_probe(PROBE, dim=options["dim"]),)
+    ),
     judge=judge,
 )

@@ -17,6 +17,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names, pluralize
 
 
@@ -99,6 +100,6 @@ RULE = Rule(
         RuleOption("bytes", "count", "largest number of bytes in a bucket"),
         RuleOption("sent", "number", "largest fraction of the bytes of plain all-reduce"),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

@@ -10,6 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed
 from hookcli.rules.select import places
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 Figures: TypeAlias = Mapping[str, int | None]
@@ -123,6 +124,8 @@ RULE = Rule(
         ),
         RuleOption("exact", "flag", "each figure must equal its limit", default=False),
     ),
-    needs=lambda options: ("flops",) if any(options[name] is not None for name in _COUNTED) else (),
+    needs=lambda options: (
+        (request_probe("flops"),) if any(options[name] is not None for name in _COUNTED) else ()
+    ),
     judge=judge,
 )

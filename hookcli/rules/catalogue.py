@@ -68,7 +68,7 @@ from hookcli.rules.training import (
     unregistered_parameters,
     update_ratio,
 )
-from hookcli.spec.checks import CheckSpec
+from hookcli.spec.checks import CheckSpec, ProbeRequest
 
 CATALOGUE: dict[str, Rule] = {
     rule.name: rule
@@ -178,9 +178,9 @@ def with_safe_set(
     return (*(check for check in safe if check.rule not in named), *checks)
 
 
-def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[str, ...]:
-    """Return the names of all probes that the checks require, each once."""
-    probes: dict[str, None] = {}
+def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[ProbeRequest, ...]:
+    """Return the requests of all probes that the checks require, each once."""
+    probes: dict[ProbeRequest, None] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]
         options = rule.filled(check.options)
@@ -195,7 +195,7 @@ def looked_at(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(rule.looks_at or f"`{rule.name}`" for rule in rules if rule))
 
 
-def watched() -> tuple[str, ...]:
-    """Return the names of the probes that the diagnosing rules need during any run."""
+def watched() -> tuple[ProbeRequest, ...]:
+    """Return the requests of probes that the diagnosing rules need during any run."""
     rules = (rule for rule in CATALOGUE.values() if rule.diagnoses)
     return tuple(dict.fromkeys(probe for rule in rules for probe in rule.watches(rule.filled({}))))

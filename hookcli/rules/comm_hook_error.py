@@ -16,6 +16,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
 
@@ -65,6 +66,6 @@ RULE = Rule(
     mend="use a higher rank, a later start or error feedback; fp16_compress stays within 1e-3",
     example="{rule: comm_hook_error, limit: 0.1}",
     options=(RuleOption("limit", "number", "largest relative error", 1e-2),),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

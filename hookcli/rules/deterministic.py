@@ -14,6 +14,7 @@ from hookcli.rules.rule import (
     run_again_failed,
     skipped,
 )
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted, join_names
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
@@ -71,6 +72,6 @@ RULE = Rule(
     mend="use torch's default generator, or seed your own from it; sort before you iterate",
     example="{rule: deterministic, modes: [eval, train]}",
     options=(RuleOption("modes", "modes", "eval, train or both", ("eval",)),),
-    needs=lambda options: tuple(PROBE[mode] for mode in options["modes"]),
+    needs=lambda options: tuple(request_probe(PROBE[mode]) for mode in options["modes"]),
     judge=judge,
 )

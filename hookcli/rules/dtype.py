@@ -90,6 +90,5 @@ RULE = Rule(
         RuleOption("at", "glob", "glob of module or parameter names", "*"),
         RuleOption("part", "part", "output, input or parameter", "output"),
     ),
-    needs=lambda options: (),
     judge=judge,
 )

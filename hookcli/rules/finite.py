@@ -13,6 +13,7 @@ from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, in_record, owner, places
 from hookcli.rules.steps.series import first_bad
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 SEEN, FOUND = "values_read", "non_finite"
@@ -306,8 +307,8 @@ RULE = Rule(
     mend="check the call in the message: its inputs are finite. Add an eps inside the log, the "
     "root or the denominator; use log_softmax for the log of a softmax",
     example="{rule: finite}",
-    needs=lambda options: ("values", "backward", OPERATOR),
-    watches=lambda options: (OPERATOR,),
+    needs=lambda options: (request_probe("values"), BACKWARD, request_probe(OPERATOR)),
+    watches=lambda options: (request_probe(OPERATOR),),
     diagnoses=True,
     judge=judge,
     judge_run=judge_run,

@@ -148,6 +148,5 @@ RULE = Rule(
         RuleOption("at", "glob", "compare only names that match", "*"),
         RuleOption("within", "glob", "glob of modules: compare what each of them calls"),
     ),
-    needs=lambda options: (),
     judge=judge,
 )

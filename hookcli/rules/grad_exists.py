@@ -19,6 +19,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
 IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart by it
@@ -142,6 +143,6 @@ RULE = Rule(
     "layer is initialised with zeros, as in LoRA, the gradient is zero in the first step only",
     example='{rule: grad_exists, at: "encoder.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

@@ -30,6 +30,5 @@ RULE = Rule(
     mend="return a new value, such as grad * 0.5; keep numbers, or a detached clone of a small "
     "tensor",
     example="{rule: hook_misuse}",
-    needs=lambda options: (),
     judge=judge,
 )

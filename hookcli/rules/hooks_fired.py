@@ -41,6 +41,5 @@ RULE = Rule(
     "model code that clears _forward_hooks",
     mend="see the reason in the message; run `hookcli explain hook:KIND` to see when a kind fires",
     example="{rule: hooks_fired}",
-    needs=lambda options: (),
     judge=judge,
 )

@@ -16,6 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "step"
@@ -91,7 +92,7 @@ FROZEN = Rule(
     mend="call requires_grad_(False) on it, after loading and before training",
     example='{rule: frozen, at: "backbone.*"}',
     options=_AT,
-    needs=lambda options: ("backward", PROBE),
+    needs=lambda options: (BACKWARD, request_probe(PROBE)),
     judge=lambda report, options: _judged(report, options, frozen=True),
 )
 
@@ -107,6 +108,6 @@ TRAINABLE = Rule(
     mend="use it in the loss; register it, so that model.parameters() contains it",
     example='{rule: trainable, at: ["head.*", "*.lora_*"]}',
     options=_AT,
-    needs=lambda options: ("backward", PROBE),
+    needs=lambda options: (BACKWARD, request_probe(PROBE)),
     judge=lambda report, options: _judged(report, options, frozen=False),
 )

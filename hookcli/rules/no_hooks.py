@@ -105,6 +105,5 @@ RULE = Rule(
             "features", "globs", "globs of features that are forbidden too, such as weight_norm", ()
         ),
     ),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -9,6 +9,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
 _VALUES = {"gradient": "gradients", "parameter value": "values"}
@@ -130,6 +131,6 @@ RULE = Rule(
             "rtol", "number", "largest relative difference of norms; bits are compared if omitted"
         ),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

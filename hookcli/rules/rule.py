@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
+from hookcli.spec.checks import ProbeRequest
 from hookcli.text import join_names
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -19,34 +20,6 @@ NO_BACKWARD = "no backward pass ran"
 NPROC = "pass `--nproc 2` to run two ranks"
 
 NEUTRAL = "neutral"  # the probe that runs the model without hooks
-
-# What a rule can require of a run in addition to the rows. The value says what it costs.
-PROBES: dict[str, str] = {
-    "values": "a check of every value and gradient during the run",
-    "activations": "a look at a few values of each activation, and at all that are suspicious",
-    "ranges": "a look at every output, parameter and gradient during the run",
-    "spreads": "a look at the outputs of linear layers and convolutions during the run",
-    "backward": "a backward pass",
-    "first_non_finite": "a second run of the step, only if a value is not finite",
-    "flops": "a count of the operators",
-    "repeat_eval": "two additional forwards in eval mode",
-    "repeat_train": "two additional forwards and backwards in train mode",
-    "samples": "two to six additional forwards in eval mode, with copies of one sample",
-    "step": "one additional forward, backward and optimizer step",
-    "cuts": "one additional forward, and sometimes a backward, that follow gradients",
-    "unreached": "the same, only if a parameter got no gradient or only zeros",
-    "grown": "one additional forward in eval mode with one more sample (for snapshots)",
-    "eval_forward": "one additional forward in eval mode",
-    "update": "one additional forward, backward and optimizer step",
-    "overfit": "training on one batch: a forward, backward and optimizer step, many times",
-    "causality": "six additional forwards in eval mode, with other values at later times",
-    NEUTRAL: "two additional runs without hooks, each in a process of its own",
-    "loss_terms": "the terms of the loss, read from its autograd graph",
-    "loss_inputs": "what the loss is computed from, read from its autograd graph",
-    "shared_memory": "a comparison of the memory of parameters",
-    "unregistered": "a look at the leaves of the autograd graph",
-    "clipping": "a list of the hooks that clip",
-}
 
 Shape: TypeAlias = Literal[
     "glob", "globs", "path", "kind", "order", "shape", "dtype", "number", "count", "flag", "file",
@@ -149,14 +122,14 @@ class Rule:
     fails: str
     mend: str
     example: str
-    needs: Callable[[Options], tuple[str, ...]]
     judge: Callable[[Report, Options], Iterable[RuleFinding]]
     safe: bool = False
     ranks: bool = False
     diagnoses: bool = False
     of_training: bool = False
     looks_at: str = ""
-    watches: Callable[[Options], tuple[str, ...]] = lambda _options: ()
+    needs: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()
+    watches: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()
     judge_run: Callable[[TrainingReport, Options], Iterable[RuleFinding]] | None = None
     options: tuple[RuleOption, ...] = field(default=())
 

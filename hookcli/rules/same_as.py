@@ -10,6 +10,7 @@ from hookcli.report.report import LayerRow, ParameterRow, Report
 from hookcli.report.values import Leaf
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import layer, matches, owner, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 
@@ -187,6 +188,6 @@ RULE = Rule(
         RuleOption("at", "glob", "compare only parameters and modules that match", "*"),
         RuleOption("rtol", "number", "largest relative difference of a norm", 1e-4),
     ),
-    needs=lambda options: ("backward", CUT),
+    needs=lambda options: (BACKWARD, request_probe(CUT)),
     judge=judge,
 )

@@ -114,7 +114,6 @@ def _rule(part: str, example: str, fails: str) -> Rule:
         mend="run `hookcli inspect` to find the first layer with an unexpected shape",
         example=example,
         options=_OPTIONS,
-        needs=lambda options: (),
         judge=lambda report, options: _judged(report, options, part),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, pluralize
 
 # With a gradient, the parameters of a module were used although it was not called.
@@ -168,6 +169,6 @@ RULE = Rule(
             False,
         ),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

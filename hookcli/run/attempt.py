@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from time import perf_counter
@@ -34,7 +34,6 @@ from hookcli.run.batch.fake_checks import is_inconclusive
 from hookcli.run.batch.outcome import InferenceResult, Outcome, Result, blames_batch
 from hookcli.run.batch.placement import batch_on_device
 from hookcli.run.batch.targets import target_fields, with_target
-from hookcli.run.extras import RunExtras
 from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.hook_engine.errors import acquit
@@ -42,6 +41,7 @@ from hookcli.run.observe.recorder import Progress
 from hookcli.run.prepare import prepare, set_mode
 from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import seed_all
+from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.spec.inferred import command
 from hookcli.spec.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.spec.ranks import of_rank
@@ -50,6 +50,7 @@ from hookcli.text import first_line
 from hookcli.torch_private import MEMORY, check_feature
 
 if TYPE_CHECKING:
+    from hookcli.run.diff.exchange import Side
     from hookcli.run.distributed import DistributedRun
 
 
@@ -83,7 +84,7 @@ class Session:
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else StreamedSink(spec.stream)
         self._built = engine_for(spec, self._sink)
-        self._extras = RunExtras(spec, attempt, doing)
+        self._side = self._side_of_diff()
 
     def run(self) -> Result:
         """Run the attempt; return its report, partial if the model raised, and the batch it used.
@@ -103,11 +104,11 @@ class Session:
             model = loaded.model or backend_of(loaded.root, constructors=loaded.constructors)
             self._plan, notes = in_its_mode(self._plan, self._spec, loaded.mode)
             self._warnings += notes
-            self._extras.exchange_weights(model.root)
+            if self._side is not None:
+                self._side.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
             self._acquit(model, outcome)
-            again = self._together is None or not self._together.sharded
-            self._extras.conclude(model, self._plan, outcome.recording, again=again)
+            self._conclude(model, outcome)
         self._training_memory(model, outcome)
         self._sink.close(outcome.recording)
         if isinstance(self._sink, StreamedSink) and (refusal := self._sink.refusal()) is not None:
@@ -126,6 +127,31 @@ class Session:
         from hookcli.run.distributed import DistributedRun  # only for distributed runs
 
         return DistributedRun(spec.run.distributed, rank)
+
+    def _side_of_diff(self) -> Side | None:
+        if self._spec.side is None or self._attempt.tensors != "real":
+            return None
+        from hookcli.run.diff.exchange import Side  # only for a side of a diff
+
+        return Side(self._spec, self._spec.side)
+
+    def _watchers(self, candidate: Candidate, recording: Recording) -> Sequence[Watcher]:
+        """Return the watchers of a run with this batch, beside the hooks; none for a fake run."""
+        if self._attempt.tensors != "real":
+            return ()
+        side = () if self._side is None else self._side.watchers(candidate, recording)
+        if not self._spec.probes:
+            return side
+        from hookcli.run.rule_watchers import rule_watchers  # only for runs that are judged
+
+        return (*side, *rule_watchers(self._spec, candidate.batch, doing=self._doing))
+
+    def _conclude(self, model: Model, outcome: Outcome) -> None:
+        """Add the results of the watchers; a sharded model cannot run again for one rank only."""
+        again = self._together is None or not self._together.sharded
+        after = AfterRun(model, self._plan, outcome.recording, again)
+        for watcher in outcome.watchers:
+            watcher.conclude(after)
 
     def _phase(self, name: str) -> None:
         self._progress(name, None)
@@ -188,7 +214,7 @@ class Session:
         self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
     ) -> Iterator[Candidate]:
         """Yield the batch of an earlier attempt, else the given or declared batches."""
-        other_batch = self._extras.their_batch(root)
+        other_batch = None if self._side is None else self._side.their_batch(root)
         if other_batch is not None:
             yield other_batch
             return
@@ -268,7 +294,7 @@ class Session:
             self._sink.rewind()
             engine = engine_for(self._spec, self._sink)
             engine.take_over(self._built)
-        observers = self._extras.observers(candidate, recording)
+        watchers = self._watchers(candidate, recording)
         with batch_on_device(candidate.batch, self._spec.run, self._faker, self._warn) as (
             batch,
             doubts,
@@ -278,14 +304,14 @@ class Session:
                 recording,
                 doubts=doubts,
                 fake=self._faker is not None,
-                observers=observers,
+                watchers=watchers,
                 together=self._together,
             )
             run(model, batch, settings or self._plan, engine, options)
         error = recording.error
         recording.error = None  # its traceback keeps the model's frames alive
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
-        return Outcome(candidate, inputs, recording, inconclusive)
+        return Outcome(candidate, inputs, recording, inconclusive, watchers)
 
     def _training_memory(self, model: Model, outcome: Outcome) -> None:
         """Measure training steps, if the request asks for the memory of the run."""

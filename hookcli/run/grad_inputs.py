@@ -13,6 +13,7 @@ from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import EventNote, LeafNote
 from hookcli.run.statistics.statistics import statistics
+from hookcli.run.watcher import Watcher
 from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import advice, name_matches, path_matches, selector_of
 
@@ -20,7 +21,7 @@ _PLACE = "run.backward.inputs"
 _HINT = "write a pattern of parameter names, or a module's value such as `layer1:output`"
 
 
-class GradInputs:
+class GradInputs(Watcher):
     """The parameters, and the inputs and outputs of calls, that the patterns match."""
 
     def __init__(self, model: Model, patterns: tuple[str, ...]) -> None:
@@ -58,7 +59,7 @@ class GradInputs:
         """Keep the inputs of a call that starts, if a pattern matches them."""
         self._keep(call, "input", argument_leaves(*batch))
 
-    def leave(self, call: Call, output: Any) -> None:
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Keep the outputs of a call that ended, if a pattern matches them."""
         self._keep(call, "output", leaves(output))
 

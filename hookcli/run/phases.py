@@ -21,10 +21,10 @@ from hookcli.run.losses.criteria import criterion_of
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.losses.of_output import graded_or_refuse
 from hookcli.run.observe.gradients import note_gradients
-from hookcli.run.observe.observers import Observers
 from hookcli.run.optimizers import make_optimizer
 from hookcli.run.seeds import seed_all
 from hookcli.run.statistics.digest import digests_of_model, digests_of_output
+from hookcli.run.watchers import Watchers
 from hookcli.sentences import QUANTIZED_HINT, quantized_layers
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.inputs import TensorSpec, parse_inputs
@@ -51,7 +51,7 @@ class Phases:
         plan: Plan,
         engine: HookEngine,
         recording: Recording,
-        watch: Observers,
+        watch: Watchers,
         *,
         fake: bool,
         loss: Loss | None = None,
@@ -72,7 +72,7 @@ class Phases:
 
     def _phase(self, name: Any) -> None:
         self._engine.context.phase = name
-        self._watch.phase(name)
+        self._watch.begin_phase(name)
 
     def run(self, batch: Batch, stack: ExitStack) -> None:
         """Run every step, then the phases that run once."""
@@ -109,10 +109,9 @@ class Phases:
                 output = self._forward(batch)
             if plan.digests:
                 self._digests(digests_of_output(output, self._engine.context.step))
-            if self._watch.memory is not None:
-                self._watch.memory.after_forward(self._model, batch, output)
+            self._watch.forward_ended(batch, output)
             if not plan.goes_backward or self._cannot(output):
-                if plan.grad and self._watch.memory is None:
+                if plan.grad and not plan.memory:
                     self._recording.training, nodes = training(
                         self._model.root, (batch.args, batch.kwargs), output
                     )
@@ -127,12 +126,11 @@ class Phases:
         behind = nodes_since([start], 0)
         del start, gradient
         let_go(behind)
-        if self._watch.memory is not None:
-            self._watch.memory.after_backward(self._model)
+        self._watch.backward_ended()
         if not self._fake:
             noted = note_gradients(self._model, self._taken, norms=plan.norms)
             self._recording.gradients.append(noted)
-            self._watch.after_backward()
+            self._watch.gradients()
         if self._optimizer is not None:
             self._phase("optimizer")
             self._optimizer.step()
@@ -214,8 +212,8 @@ class Phases:
         for i in range(how.times):
             last = i == how.times - 1
             keep = how.create_graph or not last if how.retain_graph is None else how.retain_graph
-            if self._watch.wanted is not None:
-                self._take(self._watch.wanted, start, gradient, keep)
+            if self._watch.grad_inputs is not None:
+                self._take(self._watch.grad_inputs, start, gradient, keep)
             else:
                 start.backward(  # type: ignore[no-untyped-call]
                     gradient, retain_graph=keep, create_graph=how.create_graph

@@ -22,11 +22,11 @@ from hookcli.run.hook_engine.errors import explain
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.observe.inventory import note_buffers, take_inventory
-from hookcli.run.observe.observer import Observer
-from hookcli.run.observe.observers import Observers
 from hookcli.run.observe.recorder import Progress
 from hookcli.run.phases import Phases
 from hookcli.run.prepare import set_mode
+from hookcli.run.watcher import Watcher
+from hookcli.run.watchers import Watchers
 from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class RunOptions:
     """How a run is recorded and observed.
 
-    `doubts` checks each call of a fake run. `loss` replaces the plan's. `observers` observe the run
+    `doubts` checks each call of a fake run. `loss` replaces the plan's. `watchers` watch the run
     in addition to the hooks. `together` are the ranks of a distributed run.
     """
 
@@ -46,7 +46,7 @@ class RunOptions:
     doubts: FakeTensorChecks | None = None
     fake: bool = False
     loss: Loss | None = None
-    observers: Sequence[Observer] = ()
+    watchers: Sequence[Watcher] = ()
     together: DistributedRun | None = None
 
 
@@ -63,8 +63,8 @@ def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunO
     set_mode(model, plan.mode)
     engine.resolve(model)
     before = note_buffers(model)
-    watch = Observers(
-        model, plan, engine, recording, around.progress, around.doubts, around.observers
+    watch = Watchers(
+        model, plan, engine, recording, around.progress, around.doubts, around.watchers
     )
     phases = Phases(model, plan, engine, recording, watch, fake=around.fake, loss=around.loss)
     try:
@@ -105,7 +105,7 @@ def _alone(engine: HookEngine) -> DistributedRun | None:
 def _attach(
     model: Model,
     engine: HookEngine,
-    watch: Observers,
+    watch: Watchers,
     together: DistributedRun | None,
     stack: ExitStack,
 ) -> None:
@@ -120,7 +120,7 @@ def _attach(
     )
 
 
-def _failure(error: BaseException, watch: Observers) -> Failure:
+def _failure(error: BaseException, watch: Watchers) -> Failure:
     failure = failure_of(error, watch.recorder.phase)
     failure.call = watch.recorder.failed_in(error)
     if type(error) is ModelError and is_own(error):

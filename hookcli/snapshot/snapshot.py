@@ -17,11 +17,11 @@ from hookcli.snapshot.order import order
 from hookcli.snapshot.section import Section, spec_of
 from hookcli.snapshot.shapes import dtypes, layers, outer
 from hookcli.snapshot.suppressions import suppress_findings
-from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.spec.checks import CheckSpec, Suppression, request_probe
 
 # The probes that a snapshot needs in addition to those of the safe set.
-PROBES = ("flops", "grown", "step", "cuts")
-OF_GRADIENTS = ("step", "cuts")
+OF_GRADIENTS = (request_probe("step"), request_probe("cuts"))
+PROBES = (request_probe("flops"), request_probe("grown"), *OF_GRADIENTS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import Phase
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
+from hookcli.spec.checks import requests_probe
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec
 from hookcli.spec.losses import is_function, named_loss
 from hookcli.spec.request import Mode, Spec
@@ -60,7 +61,7 @@ def plan(spec: Spec) -> Plan:
     phases: set[Phase] = {"build", "forward"}
     for hook in spec.hooks:
         phases |= _needed(hook)
-    if spec.command == "check" and spec.run.grad and "backward" in spec.probes:
+    if spec.command == "check" and spec.run.grad and requests_probe(spec.probes, "backward"):
         phases |= {"loss", "backward"}
     if spec.command == "grads" or phases & {"backward", "optimizer"} or spec.run.steps > 1:
         phases |= {"loss", "backward"}
@@ -99,7 +100,7 @@ def plan(spec: Spec) -> Plan:
         stepped_by_default=run.optimizer is None,
         flops=(spec.command == "inspect" and spec.side is None)
         or run.flops
-        or "flops" in spec.probes,
+        or requests_probe(spec.probes, "flops"),
         where_it_can=only_for_memory or (spec.command == "check" and not phases & {"optimizer"}),
         memory=follows_memory,
         real_if_in_doubt=run.tensors == "auto",

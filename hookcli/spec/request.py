@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.errors import RequestError
+from hookcli.spec.checks import CheckSpec, ProbeRequest, Suppression
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
@@ -189,7 +191,7 @@ class Spec:
     timings: bool = False  # record the time of each event and each call
     checks: tuple[CheckSpec, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
-    probes: tuple[str, ...] = ()  # what the checks need of the run
+    probes: tuple[ProbeRequest, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
     data_only: bool = False  # of unknown origin: write only below the working folder
     terminal: Terminal | None = None  # the worker's parent sets it if an action asks the user
@@ -212,3 +214,27 @@ class Attempt:
     for_batch: bool = False
     meta_import: bool = False
     rank: Rank | None = None  # one of several that run together
+
+
+def parse_argv(text: str, place: str) -> tuple[str, ...]:
+    """Split arguments as a POSIX shell does: `--lr 0.1 --name 'a b'`.
+
+    Raises
+    ------
+    RequestError : a quotation is not closed, or the text ends in a backslash.
+    """
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise RequestError(
+            f"cannot split the arguments of the script: {str(error).lower()}",
+            place=place,
+            hint="close each quotation, as in `--argv \"--name 'a b'\"`",
+        ) from None
+
+
+def script_argv(model: ModelSpec) -> list[str]:
+    """Return `sys.argv` as `python FILE ARGS` has it: the file without `:Net`, the arguments."""
+    source = model.source
+    file, colon, _ = source.rpartition(":")
+    return [file if colon and file.endswith(".py") else source, *model.argv]

@@ -20,6 +20,7 @@ from hookcli.report.encode import to_json
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
+from hookcli.spec.checks import request_probe
 from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.whole_files import private_folder, replacing, write_whole
@@ -107,7 +108,7 @@ class _Pair:
     ) -> Report:
         spec = self._request.a if name == "a" else self._request.b
         side = SideSpec(name, self._folder, weights=not self._request.own_weights, keep=keep)
-        probes = (CUT,) if spec.command == "grads" and not keep else ()
+        probes = (request_probe(CUT),) if spec.command == "grads" and not keep else ()
         spec = dataclasses.replace(spec, side=side, probes=probes)
         if keep:  # only the forward, in the same mode as before
             run = dataclasses.replace(spec.run, mode=plan(spec).mode)

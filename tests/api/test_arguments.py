@@ -24,7 +24,7 @@ EXPECTED = [  # function, argument, value, message
         "inspect",
         "seed",
         True,
-        "seed must be an integer between 0 and 9223372036854775807, got true",
+        "seed must be an integer of at least 0, got true",
     ),
     ("inspect", "grad", "no", "grad must be True or False, got 'no'"),
     ("inspect", "config", {"hooks": []}, "config must be a path, got dict"),

@@ -16,12 +16,13 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.cli.app import COMMANDS
 from hookcli.cli.application import application
-from hookcli.cli.flags.values import parse_loss
+from hookcli.cli.flags.settings import flag_value
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.rules.catalogue import CATALOGUE as RULES
 from hookcli.spec.inputs import DTYPES, LARGEST, parse_inputs
+from hookcli.spec.settings import SETTINGS
 from hookcli.spec.yaml import DEEPEST, flow, load_value
 
 SOME = settings(
@@ -211,7 +212,7 @@ def test_an_input_is_read_or_refused(text):
     | st.builds("mse({}".format, TYPED)
 )
 def test_a_loss_is_read_or_refused(text):
-    is_read_or_refused(parse_loss, text)
+    is_read_or_refused(flag_value, SETTINGS["loss"], text)
 
 
 @pytest.mark.parametrize("tag", TAGS)

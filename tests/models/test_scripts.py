@@ -11,8 +11,7 @@ from torch import nn
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.python.import_watch import ImportWatch
 from hookcli.models.python.importing import import_file
-from hookcli.spec.argv import parse_argv, script_argv
-from hookcli.spec.request import ModelSpec
+from hookcli.spec.request import ModelSpec, parse_argv, script_argv
 from tests.conftest import HEAD, attempt
 
 NET = "class Net(nn.Module):\n    def __init__(self, out=2):\n        super().__init__()\n"

@@ -15,7 +15,7 @@ from hookcli.rules.catalogue import (
     with_training_set,
 )
 from hookcli.rules.rule import Rule, RuleOption
-from hookcli.spec.checks import CheckSpec
+from hookcli.spec.checks import CheckSpec, request_probe
 
 REQUIRED = "required"
 ALL = {"at": ("*",)}
@@ -181,15 +181,18 @@ def test_the_sets_of_rules_that_nobody_has_to_ask_for():
 
 def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
     finite = CheckSpec("finite")
-    assert probes_of((finite, CheckSpec("grad_exists"), finite)) == (
-        "values", "backward", "first_non_finite",
-    )  # fmt: skip
-    assert probes_of((replace(finite, only_failures=True),)) == ("first_non_finite",)
-    assert probes_of((CheckSpec("dead_units", {"share": 0.1}),)) == ("activations:exact",)
-    assert watched() == (
-        "first_non_finite", "unreached", "activations", "loss_inputs", "shared_memory",
-        "unregistered",
-    )  # fmt: skip
+    requests = (
+        (probes_of((finite, CheckSpec("grad_exists"), finite)), "values backward first_non_finite"),
+        (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
+        (
+            watched(),
+            "first_non_finite unreached activations loss_inputs shared_memory unregistered",
+        ),
+    )
+    for made, names in requests:
+        assert made == tuple(map(request_probe, names.split()))
+    exact = request_probe("activations", exact=True)
+    assert probes_of((CheckSpec("dead_units", {"share": 0.1}),)) == (exact,)
 
 
 def test_what_rules_look_at_is_named_once():

@@ -5,9 +5,9 @@ UPDATE_DOCS=1 writes them.
 
 from __future__ import annotations
 
+from hookcli.catalogue.probes import PROBES
 from hookcli.reference.rules import costs
 from hookcli.rules.catalogue import CATALOGUE, probes_of
-from hookcli.rules.rule import PROBES
 from hookcli.spec.checks import CheckSpec
 from tests.conftest import ROOT
 from tests.docs.generated import check_parts, table
@@ -33,11 +33,11 @@ def of_probes():
         needing = [
             f"`{rule.name}`"
             for rule in CATALOGUE.values()
-            if probe in {one.partition(":")[0] for one in probes_of((CheckSpec(rule.name),))}
+            if probe in {one.name for one in probes_of((CheckSpec(rule.name),))}
         ]
         return ", ".join(needing) or "only if an option requires it"
 
-    rows = [[f"`{name}`", cost, rules(name)] for name, cost in PROBES.items()]
+    rows = [[f"`{name}`", row.cost, rules(name)] for name, row in PROBES.items()]
     return table(["probe", "costs", "used by"], rows)
 
 

@@ -121,12 +121,12 @@ def test_memory_is_that_of_the_first_step():
     observer, recording = memory(step=1)
     net = backend_of(nn.Linear(2, 2))
     with observer.live:
-        observer.enter(call_of(0))
+        observer.enter(call_of(0), ((), {}))
         out = net.root(torch.ones(1, 2))
-        observer.leave(call_of(0))
-        observer.after_forward(net, as_batch(torch.ones(1, 2)), out)
+        observer.leave(call_of(0), None, None)
+        observer.forward_ended(net, as_batch(torch.ones(1, 2)), out)
         out.sum().backward()
-        observer.after_backward(net)
+        observer.backward_ended(net)
     observer.end(as_batch(torch.ones(1, 2)))
     note = recording.memory
     assert (note.calls, note.forward_peak, note.backward_peak) == ({}, 0, None)
@@ -137,12 +137,12 @@ def test_the_end_of_a_call_ends_those_inside_it_whose_end_was_not_seen():
     observer, recording = memory()
     outer, inner, strange = call_of(0), call_of(1, parent=0), call_of(2)
     with observer.live:
-        observer.enter(outer)
-        observer.enter(inner)
+        observer.enter(outer, ((), {}))
+        observer.enter(inner, ((), {}))
         made = torch.ones(256) * 2
-        observer.leave(strange)
-        observer.leave(outer)
-        observer.leave(inner)
+        observer.leave(strange, None, None)
+        observer.leave(outer, None, None)
+        observer.leave(inner, None, None)
         later = torch.ones(1024) * 2
     observer.end(as_batch(torch.ones(1)))
     peaks = {order: row.peak_bytes for order, row in recording.memory.calls.items()}
@@ -175,7 +175,7 @@ def test_what_no_call_made_counts_for_the_whole_only():
     net, x = backend_of(Packed()), torch.ones(4, 64)
     with observer.live:
         out = net.root(x)
-        observer.after_forward(net, as_batch(x), out)
+        observer.forward_ended(net, as_batch(x), out)
     observer.end(as_batch(x))
     assert recording.memory.calls == {}
     assert recording.training is not None
@@ -187,10 +187,10 @@ def test_what_no_call_made_counts_for_the_whole_only():
 
 def test_the_ends_of_calls_and_nodes_that_did_not_start_have_no_time():
     timeline = Timeline()
-    timeline.leave(call_of(0))
+    timeline.call_ended(call_of(0))
     timeline.node_ended(3, None, "AddBackward0")
-    timeline.enter(call_of(1))
-    timeline.leave(call_of(1))
+    timeline.enter(call_of(1), ((), {}))
+    timeline.call_ended(call_of(1))
     timeline.node_started(4)
     timeline.node_ended(4, 1, "MulBackward0")
     data = timeline.data()

@@ -23,8 +23,9 @@ from hookcli.run.probes.activations.observer import ActivationObserver
 from hookcli.run.probes.activations.outputs import ConstantOutputs, _tests, _varies
 from hookcli.run.probes.batch_growth import _Shapes
 from hookcli.run.probes.batch_independence import samples
-from hookcli.run.probes.cuts import LostGradients, cuts
+from hookcli.run.probes.cuts import cuts
 from hookcli.run.probes.determinism import change, compare, repeat
+from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.non_finite import Values
 from hookcli.run.probes.training import loss_graph, start_state
 from hookcli.run.probes.training.causality import causality
@@ -193,7 +194,7 @@ def test_ranges_are_those_of_leaf_modules_parameters_and_gradients_that_exist():
     observer.leave(call(name="broken"), torch.ones(1), ValueError())
     observer.leave(call(name="again", recomputed=True), torch.ones(1), None)
     observer.leave(call(name="fc", parent=7), torch.tensor([5.0]), None)
-    observer.conclude()
+    observer.complete()
     found = {(row.value.get("at"), row.target): row.value.get("abs_max") for row in rows[1:]}
     assert found == {
         ("parameter", "used"): 2.0,
@@ -213,7 +214,7 @@ def test_the_spread_is_that_of_the_first_finite_output_of_a_layer():
     observer.leave(call(layer, order=1), first, None)
     observer.leave(call(layer, order=2), first * 9, None)
     observer.leave(call(layer, name=None), first, None)
-    observer.conclude()
+    observer.complete()
     assert [(row.target, row.value["mean"], row.value["order"]) for row in rows] == [("fc", 2.0, 1)]
     assert rows[0].value["std"] == pytest.approx(first.std().item())
 
@@ -252,7 +253,7 @@ def test_activations_of_a_later_step_name_it():
         observer.graph(out.sum(), NodeOwners())
         observer.gradients(net)
         nn.init.constant_(net.root[0].weight, 1e4)
-    observer.conclude()
+    observer.complete()
     found = {(row.target, row.value.get("step")) for row in rows if row.value.get("flat")}
     assert found == {("1", 1)}
 
@@ -429,7 +430,7 @@ def test_the_notes_of_values_that_are_not_finite_are_limited(monkeypatch):
     made = torch.ones(1, requires_grad=True) * 2
     found.leave(call(graded=True), made, None)
     (made * math.inf).backward()
-    found.conclude()
+    found.complete()
     assert [row.target for row in rows[1:]] == ["bias", "weight"]
     assert {row.value["at"] for row in rows[1:]} == {"parameter_gradient"}
 

@@ -83,5 +83,5 @@ def test_values_of_calls_are_kept_by_their_part():
     wanted.enter(Call, ((x,), {}))
     with pytest.raises(RequestError, match="matches no value of the run"):
         wanted.tensors()
-    wanted.leave(Call, (x * 2, torch.ones(1)))
+    wanted.leave(Call, (x * 2, torch.ones(1)), None)
     assert [t.shape for t in wanted.tensors()] == [(2, 4)]

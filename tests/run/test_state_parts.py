@@ -28,7 +28,8 @@ from hookcli.run.hook_engine.errors import acquit, explain
 from hookcli.run.loop.clock import Scales
 from hookcli.run.neutrality.containers import Objects, Tensors
 from hookcli.run.neutrality.model_state import ModelState
-from hookcli.run.probes.cuts import LostGradients, cuts
+from hookcli.run.probes.cuts import cuts
+from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.rerun import Rerun
 from hookcli.spec.plan import plan
 from hookcli.spec.request import DistributedSpec

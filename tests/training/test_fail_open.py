@@ -29,7 +29,7 @@ PARTS = ("training", "run/loop", "run/hook_engine/attached.py", "run/observe/rec
 PARTS += ("models/call_hooks.py", "hooks/attach", "hooks/hook.py", "report/sinks.py")
 # What PyTorch or another of these calls, and does nothing but to catch errors of the rest.
 OUTERMOST = {"_begin", "_pre", "_post", "_global_post", "__call__", "fire", "look"}
-OUTERMOST |= {"forward_ended"}
+OUTERMOST |= {"forward_ended", "root_ended"}
 # They end the observation: an error in them leaves hooks that do nothing, and no line.
 ENDING = {"note", "stop", "pause", "close", "rest", "abandon", "detach", "_failed"}
 ENDING |= {"_unhook_calls", "_forget_end", "_restore_compile", "_print", "forget_optimizers"}

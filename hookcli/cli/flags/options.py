@@ -8,22 +8,21 @@ an option if it has the option's group and does not list the option in `lacks`.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hookcli.catalogue.kind import Phase
 from hookcli.cli.flags import completions, values as flag_values
-from hookcli.cli.flags.signatures import Variation, changes, option, run_option, run_options
-from hookcli.cli.flags.values import (
-    gigabytes,
-    parse_device,
-    parse_dtype,
-    parse_loss,
-    parse_python,
-    seconds,
+from hookcli.cli.flags.signatures import (
+    Variation,
+    changes,
+    option,
+    run_input,
+    run_option,
+    run_options,
 )
+from hookcli.cli.flags.values import parse_python
 from hookcli.console import ColorOption, Console
 from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.registry import FORMATS
@@ -81,15 +80,7 @@ class ModelFlags:
         section="Model",
         unset=False,
     )
-    python: str | None = run_option(
-        "--python",
-        metavar="PATH",
-        text="Python that runs the model: an interpreter, the folder of an environment, or a "
-        "command. HOOKCLI_PYTHON sets it too.",
-        section="Run",
-        default="hookcli's own if it has torch, else $VIRTUAL_ENV, $CONDA_PREFIX or ./.venv",
-        parse=parse_python,
-    )
+    python: str | None = run_option("python", parse=parse_python)
     inputs: tuple[str, ...] = option(
         "-i",
         "--input",
@@ -99,71 +90,20 @@ class ModelFlags:
         section="Batch",
         unset=(),
     )
-    batch_size: int | None = run_option(
-        "--batch-size",
-        least=1,
-        metavar="N",
-        text="Number of samples, if the batch is inferred.",
-        section="Batch",
-        default="2",
-        parse=flag_values.batch_size,
-    )
-    device: str | None = run_option(
-        "--device",
-        metavar="DEVICE",
-        text="Device to run on: cpu, cuda, cuda:1, mps, xpu.",
-        section="Run",
-        default="cpu",
-        parse=parse_device,
-        complete=completions.devices,
-    )
-    dtype: str | None = run_option(
-        "--dtype",
-        metavar="DTYPE",
-        text="Cast the model to a floating-point dtype, such as bfloat16.",
-        section="Run",
-        parse=parse_dtype,
-        complete=completions.dtypes,
-    )
+    batch_size: int | None = run_option("batch_size")
+    device: str | None = run_option("device", complete=completions.devices)
+    dtype: str | None = run_option("dtype", complete=completions.dtypes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
     """How the model runs."""
 
-    tensors: TensorsOption | None = run_option(
-        "--tensors",
-        text="Kind of tensors. fake: shapes without values; real: with values; auto: fake, and "
-        "real if that fails.",
-        section="Run",
-        default="auto",
-    )
-    mode: Mode | None = run_option(
-        "--mode",
-        text="Mode of the model: train(), eval(), or as it was constructed.",
-        section="Run",
-    )
-    seed: int | None = run_option(
-        "--seed",
-        least=0,
-        metavar="N",
-        text="Seed of torch, random and numpy.",
-        section="Run",
-        default="0",
-        parse=flag_values.seed,
-    )
-    loss: str | None = run_option(
-        "--loss",
-        metavar="LOSS",
-        text="Loss to differentiate: probe (a random weighting of the outputs), sum, mean, "
-        "output:PATH, file.py:function, a loss of torch.nn such as "
-        '"cross_entropy(label_smoothing=0.1)", labels or training_step.',
-        section="Run",
-        default="the output named loss, else probe",
-        parse=parse_loss,
-        complete=completions.losses,
-    )
-    targets: tuple[str, ...] = run_option(
+    tensors: TensorsOption | None = run_option("tensors")
+    mode: Mode | None = run_option("mode")
+    seed: int | None = run_option("seed")
+    loss: str | None = run_option("loss", complete=completions.losses)
+    targets: tuple[str, ...] = run_input(
         "--target",
         metavar="SPEC",
         text="The target of the loss, in the form of --input: 2:int64:0..10, name=SPEC, "
@@ -172,44 +112,16 @@ class RunFlags:
         unset=(),
         parse=flag_values.targets,
     )
-    steps: int | None = run_option(
-        "--steps",
-        least=1,
-        metavar="N",
-        text="Number of steps: forward, backward and an optimizer step (SGD, or run.optimizer of "
-        "the configuration).",
-        section="Run",
-        default="1",
-        parse=flag_values.steps,
-    )
-    no_grad: bool | None = run_option(
-        "--no-grad",
-        text="Run without autograd.",
-        section="Run",
-        sets="grad",
-        parse=operator.not_,
-    )
+    steps: int | None = run_option("steps")
+    no_grad: bool | None = run_option("no_grad")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
     """Limits of time and memory."""
 
-    timeout: float | None = run_option(
-        "--timeout",
-        metavar="SECONDS",
-        text="Time limit of the whole command.",
-        section="Run",
-        default="600",
-        parse=seconds,
-    )
-    max_memory: float | None = run_option(
-        "--max-memory",
-        metavar="GB",
-        text="Memory limit of the model's processes, in gigabytes.",
-        section="Run",
-        parse=gigabytes,
-    )
+    timeout: float | None = run_option("timeout")
+    max_memory: float | None = run_option("max_memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,34 +147,16 @@ class HookFlags:
 class CostFlags:
     """Additional measurements, which take time."""
 
-    flops: bool | None = run_option("--flops", text="Count the FLOPs of each layer.", section="Run")
-    verify_neutral: bool | None = run_option(
-        "--verify-neutral",
-        text="Run again without hooks, and compare outputs and gradients bit by bit.",
-        section="Hooks",
-    )
+    flops: bool | None = run_option("flops")
+    verify_neutral: bool | None = run_option("verify_neutral")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFlags:
     """The memory of layers and of training."""
 
-    memory: bool | None = run_option(
-        "--memory",
-        text="Run backward too, in train mode, and measure the memory of each layer and of "
-        "training.",
-        section="Run",
-    )
-    what_if: tuple[str, ...] = run_option(
-        "--what-if",
-        metavar="K=V,K=V",
-        text="Give the memory of training with another batch, dtype, autocast or optimizer, such "
-        "as batch=32,optimizer=adamw; repeatable.",
-        section="Run",
-        unset=(),
-        parse=flag_values.what_ifs,
-        complete=completions.what_ifs,
-    )
+    memory: bool | None = run_option("memory")
+    what_if: tuple[str, ...] = run_option("what_if", complete=completions.what_ifs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

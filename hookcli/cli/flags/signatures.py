@@ -17,6 +17,9 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 
 import typer
 
+from hookcli.cli.flags.settings import flag_value
+from hookcli.spec.settings import SETTINGS, Form
+
 # The sections of a help page, in their order. The last one also has --help.
 Section: TypeAlias = Literal[
     "Model", "Batch", "Run", "Hooks", "Checks", "Comparison", "Distributed", "Output", "General"
@@ -77,20 +80,30 @@ def option(*names: str, text: str, unset: Any = None, **more: Any) -> Any:
     return field(default=unset, metadata={_OPTION: Option(names, text, **more)})
 
 
-def run_option(
-    *names: str,
-    text: str,
-    sets: str | None = None,
-    parse: Callable[[Any], Any] | None = None,
-    unset: Any = None,
-    **more: Any,
-) -> Any:
-    """Return an option that sets the field of RunSpec of its own name, or of the name `sets`.
+def run_option(name: str, **more: Any) -> Any:
+    """Return the option of a setting, which sets a field of RunSpec.
 
-    `parse` converts the value. None is "not given": the configuration decides then, or else the
-    default of RunSpec. So does the value of `parse` if it is None.
+    None is "not given": the configuration decides then, or else the default of RunSpec. So does the
+    parsed value if it is None. A `parse` in `more` replaces the parser of the setting.
     """
-    return option(*names, text=text, unset=unset, run=RunField(sets, parse), **more)
+    setting = SETTINGS[name]
+    parse = more.pop("parse", None) or functools.partial(flag_value, setting)
+    return option(
+        setting.flag,
+        text=setting.text,
+        unset=() if setting.form is Form.TEXTS else None,
+        metavar=setting.metavar,
+        default=setting.default,
+        section=setting.section,
+        least=setting.least if setting.form is Form.COUNT else None,
+        run=RunField(setting.field or setting.name, parse),
+        **more,
+    )
+
+
+def run_input(*names: str, parse: Callable[[Any], Any], **more: Any) -> Any:
+    """Return an option that sets the field of RunSpec of its own name, without a setting."""
+    return option(*names, run=RunField(None, parse), **more)
 
 
 def argument(text: str, **more: Any) -> Any:

@@ -9,10 +9,8 @@ from hookcli.cli.ci import source_root
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import ALIASES, DEFAULT_COLUMNS, SORTS, columns_of, common, sorts_of
-from hookcli.sentences import not_floating_point, unknown
-from hookcli.spec.losses import LOSS_HINT, OWN_LOSSES, nearest_loss, parse_named_loss
-from hookcli.spec.request import DEVICES, MOST, Interpreter, is_device
-from hookcli.spec.what_if import WhatIf, parse_what_if
+from hookcli.sentences import unknown
+from hookcli.spec.request import Interpreter
 from hookcli.text import listed_hint, nearest, try_instead
 
 if TYPE_CHECKING:
@@ -99,63 +97,6 @@ def _names(text: str, known: Collection[str], *, flag: str, noun: str) -> tuple[
     return names
 
 
-def what_ifs(texts: tuple[str, ...]) -> tuple[WhatIf, ...] | None:
-    """Return the training steps of --what-if; None if the flag was not given.
-
-    Raises
-    ------
-    RequestError : a value is wrong.
-    """
-    made = []
-    for text in texts:
-        try:
-            made.append(parse_what_if(text))
-        except ValueError as error:
-            message, hint = error.args
-            raise RequestError(message, place=f"--what-if {text}", hint=hint) from None
-    return tuple(made) or None
-
-
-def parse_device(text: str) -> str:
-    """Return the name of a device as torch has it: "cpu", "cuda:1".
-
-    Raises
-    ------
-    RequestError : the device is unknown.
-
-    """
-    if not is_device(text):
-        kind = text.partition(":")[0]
-        guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
-        raise RequestError(
-            unknown("device", text),
-            place=f"--device {text}",
-            hint=try_instead(guess, f"choose from {', '.join(DEVICES)}, cuda:1"),
-        )
-    return text
-
-
-def parse_loss(text: str) -> str:
-    """Return the loss: a name, output:PATH, or a function, which is imported in the run.
-
-    Raises
-    ------
-    RequestError : the loss is none of these, or its options are wrong.
-
-    """
-    place = f"--loss {text}"
-    try:
-        known = text in OWN_LOSSES or parse_named_loss(text) is not None
-    except ValueError as error:
-        message, hint = error.args
-        raise RequestError(message, place=place, hint=hint) from None
-    if known or ":" in text or text.startswith("torch.ops."):
-        return text
-    raise RequestError(
-        unknown("loss", text), place=place, hint=try_instead(nearest_loss(text), LOSS_HINT)
-    )
-
-
 def targets(texts: tuple[str, ...]) -> tuple[InputSpec, ...] | None:
     """Return the parts of the target of --target; None if the flag was not given.
 
@@ -166,27 +107,6 @@ def targets(texts: tuple[str, ...]) -> tuple[InputSpec, ...] | None:
     from hookcli.spec.inputs import TARGET, parse_inputs
 
     return parse_inputs(texts, TARGET) or None
-
-
-def parse_dtype(text: str) -> str:
-    """Return a floating-point dtype by torch's own name.
-
-    Raises
-    ------
-    RequestError : the dtype is unknown, or is not a floating-point dtype.
-
-    """
-    from hookcli.spec.inputs import FLOATING, canonical_dtype
-
-    dtype = canonical_dtype(text)
-    if dtype not in FLOATING:
-        guess = nearest(text, FLOATING)
-        raise RequestError(
-            not_floating_point(text),
-            place=f"--dtype {text}",
-            hint=try_instead(guess, f"choose from {', '.join(FLOATING)}"),
-        )
-    return dtype
 
 
 def parse_python(text: str) -> Interpreter:
@@ -201,80 +121,6 @@ def parse_python(text: str) -> Interpreter:
             "--python requires a path", place="--python", hint="pass `--python .venv/bin/python`"
         )
     return Interpreter(text, "--python", f"--python {text}")
-
-
-def batch_size(value: int) -> int:
-    """Return the number of samples of --batch-size.
-
-    Raises
-    ------
-    RequestError : the number is larger than the largest int64.
-    """
-    return _counted(value, "--batch-size")
-
-
-def steps(value: int) -> int:
-    """Return the number of steps of --steps.
-
-    Raises
-    ------
-    RequestError : the number is larger than the largest int64.
-    """
-    return _counted(value, "--steps")
-
-
-def seed(value: int) -> int:
-    """Return the seed of --seed.
-
-    Raises
-    ------
-    RequestError : the number is larger than the largest int64.
-    """
-    return _counted(value, "--seed")
-
-
-def _counted(value: int, flag: str) -> int:
-    from hookcli.spec.inputs import LARGEST
-
-    if value > LARGEST:
-        raise RequestError(
-            f"{flag} must be at most {LARGEST}, got {value}",
-            place=f"{flag} {value}",
-            hint=f"pass a smaller number, as in `{flag} 2`",
-        )
-    return value
-
-
-def seconds(value: float) -> float:
-    """Return the seconds of --timeout.
-
-    Raises
-    ------
-    RequestError : the number is not above 0, or too large.
-
-    """
-    return _positive(value, "--timeout")
-
-
-def gigabytes(value: float) -> int:
-    """Return the gigabytes of --max-memory in bytes.
-
-    Raises
-    ------
-    RequestError : the number is not above 0, or too large.
-
-    """
-    return int(_positive(value, "--max-memory") * 1e9)
-
-
-def _positive(value: float, flag: str) -> float:
-    if not 0 < value <= MOST:
-        raise RequestError(
-            f"{flag} must be above 0 and at most {MOST:g}, got {value:g}",
-            place=f"{flag} {value:g}",
-            hint=f"pass `{flag} 60`",
-        )
-    return value
 
 
 def view_of(

@@ -12,7 +12,6 @@ from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError,
 from hookcli.config.parse.scalars import Data, Refined, Schema, Text, reject
 from hookcli.errors import RequestError
 from hookcli.sentences import CALL_HINT, given_twice
-from hookcli.spec.argv import parse_argv
 from hookcli.spec.inputs import (
     DictSpec,
     FileSpec,
@@ -23,7 +22,7 @@ from hookcli.spec.inputs import (
     TupleSpec,
     parse_inputs,
 )
-from hookcli.spec.request import Argument, ModelSpec
+from hookcli.spec.request import Argument, ModelSpec, parse_argv
 from hookcli.spec.yaml import flow
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
 from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
-from hookcli.config.parse.nodes import Node, NodeError, Problems, suggest
+from hookcli.config.parse.nodes import Node, NodeError, Problems
 from hookcli.config.parse.scalars import (
     Boolean,
     Choice,
@@ -22,34 +23,40 @@ from hookcli.config.parse.scalars import (
     Refined,
     Schema,
     Text,
+    Validator,
     reject,
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
 from hookcli.config.sections.model import INPUT, INPUTS
-from hookcli.sentences import not_floating_point, unknown
+from hookcli.sentences import unknown
 from hookcli.spec.hooks import OPTIMIZERS, BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inputs import (
-    FLOATING,
-    LARGEST,
     TARGET,
     InputSpec,
     TensorSpec,
-    canonical_dtype,
 )
 from hookcli.spec.losses import LOSS_HINT, OWN_LOSSES, nearest_loss, parse_named_loss
 from hookcli.spec.request import (
-    DEVICES,
-    MOST,
     Interpreter,
-    Mode,
-    TensorsOption,
-    is_device,
 )
 from hookcli.spec.selectors import match_of
+from hookcli.spec.settings import SETTINGS, Form, Setting
 from hookcli.spec.what_if import WhatIf, parse_what_if
 from hookcli.text import try_instead
 
 _OUTPUT = re.compile(r"output:.+", re.DOTALL)
+
+
+def _parsed(setting: Setting) -> Callable[[Node, str], Any]:
+    """Return the check of a string that the parser of a setting reads."""
+
+    def check(item: Node, text: str) -> Any:
+        try:
+            return setting.parse(text)
+        except ValueError as error:
+            raise NodeError(item, error.args[0], error.args[1]) from None
+
+    return check
 
 
 def _loss(item: Node, text: str) -> str:
@@ -68,24 +75,6 @@ def _loss(item: Node, text: str) -> str:
     if ".py:" in text:
         return paths.code(item, text)
     raise NodeError(item, unknown("loss", text), try_instead(nearest_loss(text), LOSS_HINT))
-
-
-def _device(item: Node, text: str) -> str:
-    if not is_device(text):
-        kind = text.partition(":")[0]
-        raise NodeError(
-            item,
-            unknown("device", text),
-            suggest("cuda" if kind == "gpu" else kind, DEVICES),
-        )
-    return text
-
-
-def _dtype(item: Node, text: str) -> str:
-    dtype = canonical_dtype(text)
-    if dtype not in FLOATING:
-        raise NodeError(item, not_floating_point(text), suggest(text, FLOATING))
-    return dtype
 
 
 _OPTIMIZER_NAME = Named(
@@ -227,64 +216,63 @@ def _made(make: Any) -> Any:
     return lambda _, fields: make(**fields)
 
 
-RUN = Fields(
-    {
-        "mode": Key(Choice(get_args(Mode)), "the mode to run in"),
-        "seed": Key(Integer(0, LARGEST), "the seed of torch, random and numpy"),
-        "loss": Key(
-            Refined(
-                Text(
-                    f"one of {', '.join(OWN_LOSSES)}, output:PATH, file.py:fn or a loss of "
-                    "torch.nn such as cross_entropy(label_smoothing=0.1)"
-                ),
-                _loss,
-            ),
-            "the value that backward starts from",
-        ),
+# The checks of strings whose meaning depends on where the configuration is.
+_CHECKS: dict[str, Callable[[Node, str], Any]] = {
+    "loss": _loss,
+    "python": _python,
+    "what_if": _what_if,
+}
+
+
+def _shape(setting: Setting) -> Validator:
+    """Return the validator of a setting's key."""
+    check = _CHECKS.get(setting.name) or _parsed(setting)
+    form = setting.form
+    if form is Form.SWITCH:
+        return Boolean()
+    if form is Form.CHOICE:
+        return Choice(setting.words)
+    if form is Form.COUNT:
+        return Integer(setting.least)
+    if form is Form.NUMBER:
+        return Number(0, setting.most)
+    text = Refined(Text(setting.expected), check)
+    return ListOf(text, one=True, least=1) if form is Form.TEXTS else text
+
+
+# The keys that are not settings, by the setting that they follow.
+_OTHERS: dict[str, dict[str, Key]] = {
+    "loss": {
         "targets": Key(
             TARGETS, "the target of the loss, as `inputs`: one, a list or a mapping of parts"
         ),
-        "steps": Key(
-            Integer(1), "the number of steps: forward, backward and optional optimizer step"
-        ),
+    },
+    "steps": {
         "optimizer": Key(
             Refined(_OPTIMIZER, _optimizer), "an optimizer of torch.optim, with its arguments"
         ),
         "backward": Key(Refined(BACKWARD, _made(BackwardSpec)), "how to run backward"),
-        "batch_size": Key(Integer(1), "the number of samples in an inferred batch"),
-        "device": Key(
-            Refined(Text("a device such as cpu, cuda or cuda:1"), _device), "the device to run on"
-        ),
-        "dtype": Key(
-            Refined(Text("a dtype such as float32 or bfloat16"), _dtype),
-            "the dtype that the model is cast to",
-        ),
-        "tensors": Key(
-            Choice(get_args(TensorsOption)),
-            "fake: shapes without values; real: with values; auto: fake, and real on failure",
-        ),
-        "no_grad": Key(Boolean(), "run without autograd"),
-        "python": Key(
-            Refined(Text("an interpreter, the folder of an environment, or a command"), _python),
-            "the Python that runs the model",
-        ),
-        "timeout": Key(Number(0, MOST), "the time limit of the whole command, in seconds"),
-        "max_memory": Key(Number(0, MOST), "the memory limit of the model's processes, in GB"),
-        "flops": Key(Boolean(), "count FLOPs even if the command does not do so by default"),
-        "verify_neutral": Key(
-            Boolean(), "run the model twice more without hooks, and compare the results"
-        ),
-        "memory": Key(Boolean(), "measure the memory of each call, and of training"),
-        "what_if": Key(
-            ListOf(Refined(Text("such as batch=32,optimizer=adamw"), _what_if), one=True, least=1),
-            "other batch sizes, dtypes and optimizers to give the memory of training for",
-        ),
+    },
+    "what_if": {
         "package": Key(
             Refined(PACKAGE, _package),
             "what torch.package does with Python modules; the first matching pattern decides",
         ),
         "distributed": Key(DISTRIBUTED, "several ranks that run together"),
     },
+}
+
+
+def _keys() -> dict[str, Key]:
+    keys: dict[str, Key] = {}
+    for setting in SETTINGS.values():
+        keys[setting.name] = Key(_shape(setting), setting.key)
+        keys |= _OTHERS.get(setting.name, {})
+    return keys
+
+
+RUN = Fields(
+    _keys(),
     hints={
         "grad": "try `no_grad`",
         "target": "try `targets`",
@@ -296,12 +284,13 @@ RUN = Fields(
 
 
 def run_of(section: dict[str, Any]) -> dict[str, Any]:
-    """Return the section with the names of RunSpec's fields: bytes, and `grad` for `no_grad`."""
-    run = dict(section)
-    if "no_grad" in run:
-        run["grad"] = not run.pop("no_grad")
-    if "max_memory" in run:
-        run["max_memory"] = int(run["max_memory"] * 1e9)
-    if "timeout" in run:
-        run["timeout"] = float(run["timeout"])
+    """Return the section with the names and units of RunSpec's fields, such as bytes."""
+    run = {}
+    for name, value in section.items():
+        setting = SETTINGS.get(name)
+        if setting is None:
+            run[name] = value
+        else:
+            converted = value if setting.convert is None else setting.convert(value)
+            run[setting.field or name] = converted
     return run

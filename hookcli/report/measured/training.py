@@ -1,25 +1,13 @@
-"""The types of the measurements that rules about training need, by probe."""
+"""The types of what rules about training measure."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
+from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
 from hookcli.report.values import Number
-
-
-class FailedMeasurement(TypedDict):
-    """The error that prevented a measurement."""
-
-    error: str
-    place: NotRequired[str | None]
-
-
-class NotMeasured(TypedDict):
-    """The reason why nothing was measured."""
-
-    why: str
 
 
 class LossTerm(TypedDict):
@@ -148,17 +136,21 @@ class Unregistered(TypedDict):
     count: int
 
 
-TRAINING: dict[str, Any] = {
-    "loss_terms": LossTerm,
-    "loss_inputs": LossInput,
-    "eval_forward": NotMeasured | FailedMeasurement | EvalForward,
-    "overfit": NotMeasured | FailedMeasurement | Overfit,
-    "clipping": ClippingHook,
-    "unregistered": Unregistered,
-    "causality": NotMeasured | FailedMeasurement | Causality,
-}
-# The types of a measurement of a parameter, and of one without a target.
-BY_PARAMETER: dict[str, tuple[Any, Any]] = {
-    "update": (Update, NotMeasured | FailedMeasurement | Stepped),
-    "shared_memory": (InOneMemory, TiedEmbeddings),
-}
+EVAL_FORWARD = NotMeasured | FailedMeasurement | EvalForward
+OVERFIT = NotMeasured | FailedMeasurement | Overfit
+CAUSALITY = NotMeasured | FailedMeasurement | Causality
+
+
+def step(target: str, _value: Any) -> Any:
+    """Return the type of whether a parameter changed, or of the error of the step."""
+    return bool if target else FailedMeasurement
+
+
+def update(target: str, _value: Any) -> Any:
+    """Return the type of the change of a parameter, or of the optimizer."""
+    return Update if target else NotMeasured | FailedMeasurement | Stepped
+
+
+def shared_memory(target: str, _value: Any) -> Any:
+    """Return the type of parameters in one memory, or of the embeddings of a configuration."""
+    return InOneMemory if target else TiedEmbeddings

@@ -1,4 +1,4 @@
-"""The types of a report's open values: statistics, and measurements by probe.
+"""Check a report's open values against their types: statistics, and measurements by their names.
 
 The JSON Schema leaves them open. The keys that hookcli reads are checked strictly here; other keys
 are ignored.
@@ -7,226 +7,31 @@ are ignored.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from importlib import import_module
+from types import FunctionType
+from typing import Any
 
 from pydantic import TypeAdapter
-from typing_extensions import NotRequired, TypedDict
 
-from hookcli.report.measured.training import (
-    BY_PARAMETER,
-    TRAINING,
-    FailedMeasurement,
-    NotMeasured,
-)
-from hookcli.report.values import Number
-
-_Figure: TypeAlias = Number | None
-
-
-class Figures(TypedDict, total=False):
-    """Figures of a tensor's elements."""
-
-    norm: _Figure
-    mean: _Figure
-    std: _Figure
-    min: _Figure
-    max: _Figure
-    abs_max: _Figure
-
-
-class Statistics(Figures, total=False):
-    """The result of `stats`; `finite` contains the figures of the finite elements."""
-
-    numel: int | None
-    zeros: int | None
-    nans: int | None
-    infs: int | None
-    finite: Figures | None
-
-
-class StepStatistics(TypedDict, total=False):
-    """A parameter in one step; steps count from 0."""
-
-    step: int
-    grad: Statistics | None
-    status: str | None
-
-
-class TensorSketch(TypedDict):
-    """A summary of a tensor in a few numbers."""
-
-    digest: str
-    norm: Number
-    nonfinite: int
-    projections: list[Number]
-
-
-class CallSketch(TypedDict):
-    """The tensors of one call."""
-
-    order: int
-    inputs: list[TensorSketch | None]
-    outputs: list[TensorSketch | None]
-
-
-class Misfit(TypedDict):
-    """A weight with different shapes in A and B."""
-
-    name: str
-    a_shape: list[int | None]
-    b_shape: list[int | None]
-
-
-class TakenWeights(TypedDict):
-    """The result of loading A's weights into B."""
-
-    loaded: int
-    differed: list[str]
-    misfits: list[Misfit]
-    only_a: list[str]
-    only_b: list[str]
-
-
-class CountedPasses(TypedDict):
-    """The numbers of forwards and backwards, and the rules that required them."""
-
-    mode: str
-    forwards: int
-    backwards: int
-    rules: list[str]
-
-
-class NonFinite(TypedDict):
-    """Non-finite elements of a parameter or buffer."""
-
-    at: str
-    nans: int
-    infs: int
-    minus_infs: int
-    numel: int
-    order: int | None
-    step: int
-
-
-class NonFiniteCall(NonFinite):
-    """Non-finite elements of an input or output of a call."""
-
-    path: str
-    type: str
-
-
-class NonFiniteGradient(NonFiniteCall):
-    """Non-finite elements of the gradient of an output, and the calls that used the output."""
-
-    taken_by: list[int]
-
-
-class Samples(TypedDict):
-    """How much the output of a sample changes with the other samples."""
-
-    samples: int
-    dim: int
-    relative: Number
-    dtype: str
-    output: str
-    sample: int
-
-
-class Repeated(TypedDict):
-    """The differences between two runs with the same seed."""
-
-    compared: int
-    differ: list[str]
-    largest: Number
-
-
-class ActivationsRead(TypedDict):
-    """How many activations, outputs and masks were read."""
-
-    dead_units: int
-    saturated_values: int
-    one_hot_rows: int
-    constant_output: int
-    masked_rows: int
-
-
-class GradientCut(TypedDict):
-    """An operator at which the path of a gradient ends; `behind` are the parts in front of it."""
-
-    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
-    operator: str
-    layer: str | None
-    module: str
-    place: str | None
-    behind: list[str]
-
-
-class CutCount(TypedDict):
-    """The number of cuts, or of parameters that got no gradient or only zeros."""
-
-    count: int
-
-
-class LostPath(TypedDict):
-    """Why parameters got no gradient: `cut_off` are the parts of the model that contain them."""
-
-    why: str
-    parameters: int
-    cut_off: list[str]
-
-
-class LostAtOutput(LostPath):
-    """The parameters are behind an output that the loss does not use."""
-
-    output: str
-
-
-class LostAtLayer(LostPath):
-    """The parameters are behind the output of a call that nothing uses."""
-
-    layer: str | None
-    module: str
-    place: str | None
-
-
-class LostAtOperator(LostAtLayer):
-    """An operator is the reason; `copy_of` names the original if the parts are copies."""
-
-    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
-    operator: str
-    copy_of: NotRequired[str]
-
-
-_REPEATED: Any = NotMeasured | FailedMeasurement | Repeated
-_COUNT: Any = int | None
-_SKETCH: Any = TensorSketch | None
-_PROBES: dict[str, Any] = {
-    "sketch": CallSketch,
-    "sketch_parameter": _SKETCH,
-    "sketch_buffer": _SKETCH,
-    "sketch_gradient": _SKETCH,
-    "weights": TakenWeights | None,
-    "passes": CountedPasses,
-    "values_read": int,
-    "activations_read": ActivationsRead,
-    "samples": NotMeasured | FailedMeasurement | Samples,
-    "repeat_eval": _REPEATED,
-    "repeat_train": _REPEATED,
-    "cuts": NotMeasured | FailedMeasurement | CutCount | GradientCut,
-    "connected": bool,
-    **TRAINING,
-    "backward_flops_total": _COUNT,
-    "saved_for_backward": _COUNT,
-    "training_memory_estimate": _COUNT,
+from hookcli.catalogue.probes import PROBES
+from hookcli.report.measured.statistics import Statistics, StepStatistics
+
+# The measurements that no rule requires: those of a diff, and the memory of training.
+_OTHERS = {
+    "sketch": "compared:CallSketch",
+    "sketch_parameter": "compared:SKETCH",
+    "sketch_buffer": "compared:SKETCH",
+    "sketch_gradient": "compared:SKETCH",
+    "weights": "compared:WEIGHTS",
+    "passes": "runs:CountedPasses",
+    "backward_flops_total": "runs:COUNT_OR_NULL",
+    "saved_for_backward": "runs:COUNT_OR_NULL",
+    "training_memory_estimate": "runs:COUNT_OR_NULL",
 }
-# What the row of a part without a gradient contains, by the reason.
-_LOST: dict[Any, Any] = {
-    "unused": LostPath,
-    "unknown": LostPath,
-    "other_output": LostAtOutput,
-    "unused_output": LostAtLayer,
+_TYPES: dict[str, str] = {
+    **_OTHERS,
+    **{name: kind for probe in PROBES.values() for name, kind in probe.results.items()},
 }
-_OF_TENSORS = {"parameter", "buffer", "parameter_gradient", "updated"}
 
 
 @cache
@@ -256,21 +61,24 @@ def _check_each(kind: Any, values: tuple[Any, ...]) -> None:
         _adapter(tuple[kind, ...]).validate_python(values, strict=True)
 
 
-def check_measured(probe: str, target: str, value: Any) -> None:
-    """Check the value of a measurement if its probe is known; raises as above."""
-    kind = _PROBES.get(probe)
-    if probe == "step":
-        kind = bool if target else FailedMeasurement
-    elif probe in BY_PARAMETER:
-        kind = BY_PARAMETER[probe][0 if target else 1]
-    elif probe == "non_finite":
-        at = value.get("at") if isinstance(value, dict) else None
-        plain = at in _OF_TENSORS if isinstance(at, str) else True
-        kind = NonFinite if plain else NonFiniteGradient if at == "gradient" else NonFiniteCall
-    elif probe == "unreached":
-        lost = isinstance(value, dict) and "cut_off" in value
-        why = value.get("why") if lost and isinstance(value.get("why"), str) else None
-        kind = NotMeasured | FailedMeasurement | CutCount
-        kind = _LOST.get(why, LostAtOperator) if lost else kind
+@cache
+def _named(reference: str) -> Any:
+    """Return a type below `hookcli.report.measured`, or a function of target and value."""
+    file, _, name = reference.partition(":")
+    return getattr(import_module(f"hookcli.report.measured.{file}"), name)
+
+
+def type_of(name: str, target: str, value: Any) -> Any:
+    """Return the type that the value of a measurement must have; None if its name is unknown."""
+    reference = _TYPES.get(name)
+    if reference is None:
+        return None
+    kind = _named(reference)
+    return kind(target, value) if isinstance(kind, FunctionType) else kind
+
+
+def check_measured(name: str, target: str, value: Any) -> None:
+    """Check the value of a measurement if its name is known; raises as above."""
+    kind = type_of(name, target, value)
     if kind is not None:
         _adapter(kind).validate_python(value, strict=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.activations.measured import (
+    A_FEW,
     CONSTANT,
     ONE_HOT,
-    PROBE,
     UNREAD,
     ZERO,
     place_of,
@@ -148,8 +148,7 @@ ZERO_RULE = Rule(
     mend="check the masks, the weights and the activation before the output",
     example='{rule: all_zero, at: "encoder.*"}',
     options=(_AT, _ZERO_WEIGHTS),
-    needs=lambda options: (),
-    watches=lambda options: (PROBE,),
+    watches=lambda options: (A_FEW,),
     judge=_judge_zero,
 )
 
@@ -177,7 +176,6 @@ VARIANCE_RULE = Rule(
         ),
         _ZERO_WEIGHTS,
     ),
-    needs=lambda options: (),
-    watches=lambda options: (PROBE,),
+    watches=lambda options: (A_FEW,),
     judge=_judge_variance,
 )

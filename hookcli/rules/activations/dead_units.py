@@ -9,9 +9,9 @@ from typing import Any
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.activations.measured import (
+    A_FEW,
     DEAD,
-    EXACT,
-    PROBE,
+    EVERY,
     UNREAD,
     place_of,
     rows_of,
@@ -136,7 +136,6 @@ RULE = Rule(
         RuleOption("share", "number", "the largest share of dead units", _SHARE),
         RuleOption("values", "number", "the fewest values per unit to judge", _VALUES),
     ),
-    needs=lambda options: (),
-    watches=lambda options: (PROBE if options["share"] >= _SHARE else EXACT,),
+    watches=lambda options: (A_FEW if options["share"] >= _SHARE else EVERY,),
     judge=judge,
 )

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.activations.measured import (
-    MASKED,
-    PROBE,
-    UNREAD,
-    place_of,
-    rows_of,
-    seen,
-    where,
-)
+from hookcli.rules.activations.measured import A_FEW, MASKED, UNREAD, place_of, rows_of, seen, where
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches
 from hookcli.text import counted
@@ -73,7 +65,6 @@ RULE = Rule(
     mend="invert the mask, or remove samples without tokens from the batch",
     example='{rule: empty_mask, at: "encoder.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of module names", ("*",)),),
-    needs=lambda options: (),
-    watches=lambda options: (PROBE,),
+    watches=lambda options: (A_FEW,),
     judge=judge,
 )

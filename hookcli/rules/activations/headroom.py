@@ -10,6 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.activations.measured import RANGE, UNREAD
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 _SHARE, _VALUES = 0.1, 32
@@ -117,9 +118,9 @@ RULE = Rule(
         RuleOption("underflow", "number", "the largest share of values that underflow", _SHARE),
         RuleOption("loss_scale", "number", "the factor of gradients; 1 for none", 65536),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     watches=lambda options: (
-        (f"ranges:{options['dtype']}:{options['loss_scale']}",)
+        (request_probe("ranges", dtype=options["dtype"], scale=options["loss_scale"]),)
         if options["dtype"] in _FLOATS
         else ()
     ),

@@ -11,6 +11,7 @@ from hookcli.rules.activations.measured import SPREAD, UNREAD
 from hookcli.rules.gradients.profile import Profile, power_of_ten
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, places
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 _LEAST = 4  # layers: a trend over fewer means nothing
@@ -95,7 +96,6 @@ RULE = Rule(
         RuleOption("ratio", "number", "the largest factor between first and last layers", 10),
         RuleOption("trend", "number", "least rank correlation of spread and depth, 0 to 1", 0.7),
     ),
-    needs=lambda options: (),
-    watches=lambda options: ("spreads",),
+    watches=lambda options: (request_probe("spreads"),),
     judge=judge,
 )

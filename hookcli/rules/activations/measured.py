@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
+from hookcli.spec.checks import request_probe
 
-PROBE, EXACT = "activations", "activations:exact"
+PROBE = "activations"
+A_FEW, EVERY = request_probe(PROBE), request_probe(PROBE, exact=True)  # values that are read
 SEEN = "activations_read"  # how many of each kind were read
 DEAD, SATURATED, ONE_HOT = "dead_units", "saturated_values", "one_hot_rows"
 CONSTANT, ZERO, MASKED = "constant_output", "zero_output", "masked_rows"

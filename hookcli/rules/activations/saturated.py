@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.activations.measured import (
-    EXACT,
+    A_FEW,
+    EVERY,
     ONE_HOT,
-    PROBE,
     SATURATED,
     UNREAD,
     place_of,
@@ -120,9 +120,8 @@ RULE = Rule(
         RuleOption("ends", "number", "the same of softmax rows and hard functions", _ENDS),
         RuleOption("values", "number", "the fewest values to judge, 4 for each row", _VALUES),
     ),
-    needs=lambda options: (),
     watches=lambda options: (
-        PROBE if options["share"] >= _SHARE and options["ends"] >= _ENDS else EXACT,
+        A_FEW if options["share"] >= _SHARE and options["ends"] >= _ENDS else EVERY,
     ),
     judge=judge,
 )

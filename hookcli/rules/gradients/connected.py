@@ -9,6 +9,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import NOT_MEASURED, rows_of, why_not
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
 from hookcli.rules.select import matches, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 
@@ -49,6 +50,6 @@ RULE = Rule(
     mend="use the output in the loss, or remove what cuts it off: see grad_cuts",
     example='{rule: connected, at: ["encoder.*", head]}',
     options=(RuleOption("at", "globs", "globs of module names", required=True),),
-    needs=lambda options: ("backward", CUT),
+    needs=lambda options: (BACKWARD, request_probe(CUT)),
     judge=judge,
 )

@@ -9,6 +9,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import owner, places
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
 
 _LEAST = 4  # layers: a trend over fewer means nothing
@@ -151,7 +152,7 @@ VANISHING = Rule(
     "residual connections",
     example="{rule: vanishing_gradient, ratio: 1e-3}",
     options=_options(1e-3, "least ratio of the first layers' gradients to the last layers'"),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=lambda report, options: _judge(report, options, falls=True),
 )
 
@@ -168,6 +169,6 @@ EXPLODING = Rule(
     mend="use smaller initial weights or normalization layers, or clip the gradient's norm",
     example="{rule: exploding_gradient, ratio: 1e3}",
     options=_options(1e4, "largest ratio of the first layers' gradients to the last layers'"),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=lambda report, options: _judge(report, options, falls=False),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import parameters_at, places
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names, pluralize
 
 _NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]*)(?![^.])")  # a part of a name between dots
@@ -78,6 +79,6 @@ RULE = Rule(
     mend="call requires_grad_(True) on the layer",
     example='{rule: frozen_by_mistake, at: "encoder.*"}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

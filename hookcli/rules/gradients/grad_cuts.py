@@ -11,6 +11,7 @@ from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import NOT_MEASURED, advice, rows_of, why_not
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 
@@ -76,6 +77,6 @@ RULE = Rule(
         RuleOption("allow", "globs", "globs of LAYER:OPERATOR, as in quantizer:detach", ()),
         RuleOption("exact", "flag", "each allowed cut must exist", False),
     ),
-    needs=lambda options: ("backward", CUT),
+    needs=lambda options: (BACKWARD, request_probe(CUT)),
     judge=judge,
 )

@@ -20,6 +20,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, parameters_at, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 CUT_OFF, ROUNDED = "cut_off", "rounded_gradient"
@@ -173,8 +174,8 @@ RULE = Rule(
             "all", "flag", "report unused modules and outputs and target networks too", False
         ),
     ),
-    needs=lambda options: ("backward", REASON),
-    watches=lambda options: (REASON,),
+    needs=lambda options: (BACKWARD, request_probe(REASON)),
+    watches=lambda options: (request_probe(REASON),),
     diagnoses=True,
     judge=judge,
 )

@@ -17,6 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
+from hookcli.spec.checks import BACKWARD
 
 FACTOR = 10.0
 
@@ -85,6 +86,6 @@ RULE = Rule(
         RuleOption("share", "number", "share of the norm of all gradients", required=True),
         RuleOption("within", "number", "factor by which it may be smaller or larger", FACTOR),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=judge,
 )

@@ -17,6 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
+from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
 
 _LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`
@@ -133,7 +134,7 @@ NORM = Rule(
         RuleOption("min", "number", "least norm", _LEAST_NORM),
         RuleOption("max", "number", "largest norm", _LARGEST_NORM),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=_judge_norm,
 )
 
@@ -153,6 +154,6 @@ RATIO = Rule(
         RuleOption("min", "number", "least ratio", _LEAST_RATIO),
         RuleOption("max", "number", "largest ratio", _LARGEST_RATIO),
     ),
-    needs=lambda options: ("backward",),
+    needs=lambda options: (BACKWARD,),
     judge=_judge_ratio,
 )

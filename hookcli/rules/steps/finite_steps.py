@@ -58,6 +58,5 @@ RULE = Rule(
     mend="run it with `--stop-on nonfinite`, which names the layer and saves the batch; lower the "
     "learning rate, or clip the gradients",
     example="{rule: finite_steps}",
-    needs=lambda options: (),
     judge=judge,
 )

@@ -72,6 +72,5 @@ RULE = Rule(
     mend="lower the learning rate, clip the norm, or call zero_grad before each backward",
     example="{rule: grad_norm_grows, factor: 20}",
     options=(RuleOption("factor", "number", "the largest ratio", _FACTOR),),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -75,6 +75,5 @@ RULE = Rule(
     mend="set lr above 0; call scheduler.step as often as the schedule was made for",
     example="{rule: learning_rate, share: 0.2}",
     options=(RuleOption("share", "number", "the largest share of such steps, 0 to 1", _SHARE),),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -125,6 +125,5 @@ RULE = Rule(
     "the data. Then try other learning rates, each ten times the last",
     example="{rule: loss_falls, steps: 200}",
     options=(RuleOption("steps", "count", "the smallest number of known losses", _LEAST),),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -90,6 +90,5 @@ RULE = Rule(
         RuleOption("factor", "number", "the smallest ratio to the usual loss", _FACTOR),
         RuleOption("deviations", "number", "the least number of standard deviations", _DEVIATIONS),
     ),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -129,7 +129,6 @@ EVAL = Rule(
     mend="call model.train() at the beginning of each epoch",
     example='{rule: eval_while_training, at: "head.*"}',
     options=_AT,
-    needs=lambda options: (),
     judge=_eval,
 )
 
@@ -149,6 +148,5 @@ GRAPHLESS = Rule(
     mend="call model.eval() before an evaluation, and model.train() after it",
     example="{rule: graphless_training, severity: error}",
     options=_AT,
-    needs=lambda options: (),
     judge=_graphless,
 )

@@ -74,6 +74,5 @@ RULE = Rule(
     "again in the loop over folds",
     mend="construct the optimizer after the model that is trained",
     example="{rule: optimizer_model}",
-    needs=lambda options: (),
     judge=judge,
 )

@@ -59,7 +59,6 @@ RULE = Rule(
     "true, as with an accumulation of more batches than there are",
     mend="call optimizer.step() after backward",
     example="{rule: optimizer_steps, severity: error}",
-    needs=lambda options: (),
     judge=judge,
     judge_run=judge_run,
 )

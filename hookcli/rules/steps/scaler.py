@@ -85,7 +85,6 @@ SKIPPED = Rule(
     mend="find the layer that overflows and keep it in float32, or use bfloat16",
     example="{rule: skipped_steps, share: 0.05}",
     options=(RuleOption("share", "number", "the largest share of skipped steps, 0 to 1", _SHARE),),
-    needs=lambda options: (),
     judge=_skipped,
 )
 
@@ -103,6 +102,5 @@ SCALE = Rule(
     mend="use bfloat16, or keep the layer that overflows in float32",
     example="{rule: loss_scale, least: 16}",
     options=(RuleOption("least", "number", "the smallest scale", _SCALE),),
-    needs=lambda options: (),
     judge=_scale,
 )

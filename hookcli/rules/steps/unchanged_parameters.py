@@ -121,6 +121,5 @@ RULE = Rule(
     "the weights",
     example='{rule: unchanged_parameters, at: "encoder.*"}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -73,6 +73,5 @@ RULE = Rule(
     mend="construct the optimizer last, from model.parameters(); freeze what it should not train",
     example='{rule: unheld_parameters, at: "head.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: (),
     judge=judge,
 )

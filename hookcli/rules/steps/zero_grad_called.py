@@ -56,6 +56,5 @@ RULE = Rule(
     fails="a loop with loss.backward() and optimizer.step(), without optimizer.zero_grad()",
     mend="call optimizer.zero_grad() before each backward, or after each step",
     example="{rule: zero_grad_called}",
-    needs=lambda options: (),
     judge=judge,
 )

@@ -83,6 +83,5 @@ RULE = Rule(
         RuleOption("samples", "count", "the smallest number of samples", 2),
         RuleOption("values", "count", "the smallest number of values per channel", 2),
     ),
-    needs=lambda options: (),
     judge=judge,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from hookcli.rules.rule import (
     run_again_failed,
     skipped,
 )
+from hookcli.spec.checks import request_probe
 
 PROBE = "causality"
 # How much rounding may change an output, relative to its largest value: with other inputs kernels
@@ -94,6 +94,6 @@ RULE = Rule(
         RuleOption("output", "path", "the output to compare; all that have times if omitted"),
         RuleOption("tolerance", "number", "largest relative change; set by the dtype if omitted"),
     ),
-    needs=lambda options: (f"{PROBE}:{json.dumps(_options(options))}",),
+    needs=lambda options: (request_probe(PROBE, **_options(options)),),
     judge=judge,
 )

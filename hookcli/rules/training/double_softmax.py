@@ -9,6 +9,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 from hookcli.rules.training.losses import without_loss
+from hookcli.spec.checks import BACKWARD, request_probe
 
 PROBE = "loss_inputs"
 
@@ -68,7 +69,7 @@ RULE = Rule(
     mend="remove the softmax from the model; apply it where probabilities are needed, as in "
     "prediction",
     example="{rule: double_softmax}",
-    needs=lambda options: ("backward",),
-    watches=lambda options: (PROBE,),
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe(PROBE),),
     judge=judge,
 )

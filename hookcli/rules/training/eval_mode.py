@@ -16,6 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import called, matches, owner, places
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 PROBE = "eval_forward"
@@ -87,7 +88,7 @@ STATELESS = Rule(
     mend="update it only if self.training; suppress the finding for a cache that is meant",
     example='{rule: eval_stateless, at: "encoder.*"}',
     options=(RuleOption("at", "globs", "globs of buffer and parameter names", ("*",)),),
-    needs=lambda options: (PROBE,),
+    needs=lambda options: (request_probe(PROBE),),
     judge=_stateless,
 )
 
@@ -107,6 +108,6 @@ DROPOUT = Rule(
     mend="pass training=self.training, or use nn.Dropout; suppress the finding if predictions are "
     "sampled on purpose (Monte Carlo dropout)",
     example="{rule: dropout_in_eval}",
-    needs=lambda options: (PROBE,),
+    needs=lambda options: (request_probe(PROBE),),
     judge=_dropout,
 )

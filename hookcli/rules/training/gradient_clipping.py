@@ -11,6 +11,7 @@ from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.steps.series import series
 from hookcli.rules.training.losses import without_loss
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "clipping"
@@ -127,7 +128,7 @@ RULE = Rule(
         RuleOption("limit", "number", "max_norm of clip_grad_norm_ in the training"),
         RuleOption("least", "count", "the smallest number of steps, or of firings", 3),
     ),
-    needs=lambda options: ("backward",),
-    watches=lambda options: (PROBE,) if options["limit"] is None else (),
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe(PROBE),) if options["limit"] is None else (),
     judge=judge,
 )

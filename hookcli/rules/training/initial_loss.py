@@ -18,6 +18,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.training.losses import without_loss
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "loss_terms"
@@ -124,7 +125,7 @@ RULE = Rule(
         RuleOption("classes", "count", "number of classes of the whole loss, if it is not found"),
         RuleOption("expected", "number", "the loss at the start, if it is not found"),
     ),
-    needs=lambda options: ("backward",),
-    watches=lambda options: (PROBE,),
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe(PROBE),),
     judge=judge,
 )

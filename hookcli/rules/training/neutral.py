@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import NEUTRAL, Options, Rule, RuleFinding, skipped
+from hookcli.spec.checks import request_probe
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -35,6 +36,6 @@ RULE = Rule(
     "returns a copy of the output in another dtype",
     mend="return None from a hook that observes; draw random numbers from a generator of your own",
     example="{rule: neutral}",
-    needs=lambda options: (NEUTRAL,),
+    needs=lambda options: (request_probe(NEUTRAL),),
     judge=judge,
 )

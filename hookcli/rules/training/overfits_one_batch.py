@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.training.losses import without_loss
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "overfit"
@@ -108,6 +108,6 @@ RULE = Rule(
             "lr", "number", "learning rate; that of run.optimizer, or of several, if omitted"
         ),
     ),
-    needs=lambda options: ("backward", f"{PROBE}:{json.dumps(_options(options))}"),
+    needs=lambda options: (BACKWARD, request_probe(PROBE, **_options(options))),
     judge=judge,
 )

@@ -15,6 +15,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
+from hookcli.spec.checks import request_probe
 from hookcli.text import counted, join_names
 
 PROBE = "shared_memory"
@@ -125,7 +126,6 @@ RULE = Rule(
         RuleOption("at", "globs", "globs of parameter names that must be one parameter", ()),
         RuleOption("tied", "flag", "false if they must be different parameters", True),
     ),
-    needs=lambda options: (),
-    watches=lambda options: () if options["at"] else (PROBE,),
+    watches=lambda options: () if options["at"] else (request_probe(PROBE),),
     judge=judge,
 )

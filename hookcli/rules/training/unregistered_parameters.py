@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
 PROBE = "unregistered"
@@ -92,7 +93,7 @@ RULE = Rule(
     fails="self.layers = [nn.Linear(8, 8) for _ in range(3)]; nn.Linear(8, 8)(x) in forward",
     mend="use nn.ModuleList, nn.ModuleDict or nn.Parameter, and make layers in the constructor",
     example="{rule: unregistered_parameters}",
-    needs=lambda options: ("backward", PROBE),
-    watches=lambda options: (PROBE,),
+    needs=lambda options: (BACKWARD, request_probe(PROBE)),
+    watches=lambda options: (request_probe(PROBE),),
     judge=judge,
 )

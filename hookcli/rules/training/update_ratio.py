@@ -21,6 +21,7 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import matches, owner, places
 from hookcli.rules.steps.series import cancelled, real
 from hookcli.rules.training.losses import without_loss
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "update"
@@ -177,6 +178,6 @@ RULE = Rule(
         RuleOption("min", "number", "the smallest ratio", 1e-8),
         RuleOption("max", "number", "the largest ratio", 10.0),
     ),
-    needs=lambda options: ("backward", PROBE),
+    needs=lambda options: (BACKWARD, request_probe(PROBE)),
     judge=judge,
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hookcli.report.recording import Failure, Recording
 from hookcli.report.report import Inputs, Report
 from hookcli.run.batch.candidates import Candidate
+from hookcli.run.watcher import Watcher
 from hookcli.spec.inferred import Hypothesis
 
 
@@ -19,6 +20,7 @@ class Outcome:
     inputs: Inputs
     recording: Recording
     inconclusive: bool
+    watchers: Sequence[Watcher] = ()
 
 
 @dataclass(frozen=True, slots=True)

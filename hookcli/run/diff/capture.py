@@ -12,14 +12,14 @@ import torch
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.rows.events import number
-from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.statistics.sketch import dense
+from hookcli.run.watcher import Watcher
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
 _PARTS = ("inputs", "outputs")
 
 
-class TensorCapture:
+class TensorCapture(Watcher):
     """Copies the inputs and outputs of the calls with these orders to the CPU."""
 
     def __init__(self, orders: Iterable[int]) -> None:
@@ -45,12 +45,6 @@ class TensorCapture:
         if call.late:
             self._copy(call.order, "inputs", argument_leaves((), call.late))
         self._copy(call.order, "outputs", leaves(output))
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
 
     def _copy(self, order: int, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in tensors:

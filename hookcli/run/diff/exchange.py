@@ -24,7 +24,7 @@ from hookcli.run.batch.candidates import Candidate, floating_dtype, takes_any_ba
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
-from hookcli.run.observe.observer import Observer
+from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.sentences import cannot_write
 from hookcli.spec.losses import is_function
 from hookcli.spec.request import SideSpec, Spec
@@ -91,13 +91,13 @@ class Side:
             )
         return Candidate(stored["origin"], "A's batch", batch, batch_is_shared=True)
 
-    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
-        """Return the observers of a run with this batch.
+    def watchers(self, candidate: Candidate, recording: Recording) -> Sequence[Watcher]:
+        """Return the watchers of a run with this batch.
 
         A's batch is written first, since the run may write to it.
         """
         if self._capture is not None:
-            return (self._capture,)
+            return (self._capture, _Results(self))
         if self._side.name == "a":
             batch = candidate.batch
             target = batch.target
@@ -112,7 +112,7 @@ class Side:
                 },
                 self._folder / "batch.pt",
             )
-        return (SketchObserver(recording.measured),)
+        return (SketchObserver(recording.measured), _Results(self))
 
     def conclude(self, recording: Recording) -> None:
         """Add the measurements to the recording; save and compare the captured tensors."""
@@ -169,6 +169,17 @@ class Side:
                 place=self._spec.model.source,
                 hint=_PLAIN,
             ) from None
+
+
+class _Results(Watcher):
+    """Adds what a side measured to the recording of its run."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+
+    def conclude(self, after: AfterRun) -> None:
+        """Save and compare the captured tensors."""
+        self._side.conclude(after.recording)
 
 
 def _disk_full(file: Path, error: OSError) -> RequestError:

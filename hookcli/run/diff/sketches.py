@@ -14,15 +14,15 @@ from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
-from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.statistics.sketch import Projector
+from hookcli.run.watcher import Watcher
 
 CALL, PARAMETER, BUFFER, GRADIENT = (
     "sketch", "sketch_parameter", "sketch_buffer", "sketch_gradient"
 )  # fmt: skip
 
 
-class SketchObserver:
+class SketchObserver(Watcher):
     """Makes a `Measurement` of each call, parameter, buffer and gradient.
 
     The value for a call is `{order, inputs, outputs}`, with a sketch or null for each tensor of the
@@ -62,9 +62,6 @@ class SketchObserver:
             value["outputs"] = self._all(tensor for _, tensor, _ in leaves(output))
         name = f"<{call.type}>" if call.name is None else call.name
         self._note(CALL, name, call.index, value)
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
 
     def gradients(self, model: Model) -> None:
         """Sketch the gradients of the parameters."""

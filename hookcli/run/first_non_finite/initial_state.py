@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.models import module_tree
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Model
 from hookcli.run.neutrality.containers import Objects, Tensors
 from hookcli.run.neutrality.model_state import ModelState, fits
-from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.seeds import ModuleGenerators
+from hookcli.run.watcher import Watcher
 
 _OF_TORCH = set(vars(nn.Module()))  # attributes that every module has: parameters, hooks
 _COMMON = {bool, int, float, str, type(None)}
@@ -77,7 +76,7 @@ def state_of(model: Model, *, parameters: bool) -> ModelState | TensorCopies:
     return TensorCopies(model, parameters=parameters)
 
 
-class InitialState:
+class InitialState(Watcher):
     """An observer that keeps the state before the first step; `parameters` if steps change them."""
 
     def __init__(self, *, parameters: bool) -> None:
@@ -97,18 +96,6 @@ class InitialState:
         for tensor in tensors if self._parameters else ():
             values.keep(tensor)
         self._kept = [_OwnState(model.root), values]
-
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """Ignore the call."""
-
-    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """Ignore the call."""
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
 
     def restore(self) -> bool:
         """Restore the state; return False if it was not kept."""

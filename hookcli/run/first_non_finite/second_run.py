@@ -75,7 +75,7 @@ class SecondRun:
         tracker = Tracker(engine.context, TensorNames(model, batch).of)
         triggers = Triggers(tracker, engine.context)
         recording = Recording()
-        options = RunOptions(lambda *_: None, recording, loss=self._loss, observers=(triggers,))
+        options = RunOptions(lambda *_: None, recording, loss=self._loss, watchers=(triggers,))
         with tracker:
             run(model, batch, plan, engine, options)
         recording.error = None

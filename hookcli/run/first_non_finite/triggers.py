@@ -14,6 +14,7 @@ from hookcli.operators.finite import counts_of
 from hookcli.run.first_non_finite.birth import Birth
 from hookcli.run.first_non_finite.tracker import Tracker
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.watcher import Watcher
 from hookcli.torch_private import disable_current_modes
 
 
@@ -26,7 +27,7 @@ class Trigger:
     births: tuple[Birth, ...]
 
 
-class Triggers:
+class Triggers(Watcher):
     """An observer that notes the first value with NaN or Inf, as `finite` judges values.
 
     -Inf alone is taken for a mask in the forward. A gradient counts if that of a parameter is not
@@ -38,9 +39,6 @@ class Triggers:
         self._context = context
         self._gradients: list[Birth] = []
         self.first: Trigger | None = None
-
-    def begin(self, model: Model) -> None:
-        """Ignore the model."""
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Check the inputs of a call."""

@@ -82,7 +82,7 @@ class GradientTracer(TorchFunctionMode):
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Handle a call that starts; the batch of the first one is known."""
         inputs = self._inputs[call.order] = [t for _, t, _ in argument_leaves(*batch)]
-        self.owners.enter(call)
+        self.owners.enter(call, batch)
         if not self._running:
             self.active = True
             for tensor in inputs:
@@ -94,7 +94,7 @@ class GradientTracer(TorchFunctionMode):
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Handle the end of a call; outputs that no operator made belong to its own code."""
-        self.owners.leave(call, next_sequence_nr())
+        self.owners.leave(call, output, error)
         inputs = self._inputs.pop(call.order, [])
         if call in self._running:
             del self._running[self._running.index(call) :]

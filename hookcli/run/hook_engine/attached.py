@@ -24,11 +24,12 @@ from hookcli.models.converted.compiled import is_wrapper, wrappers_around
 from hookcli.models.model import Call, Model
 from hookcli.models.scripted import format_of
 from hookcli.report.recording import HookFinding, Recording
-from hookcli.run.hook_engine.engine import ContextKeeper, HookEngine
+from hookcli.run.hook_engine.engine import HookEngine
+from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.spec.request import Spec
 
 
-class AttachedHooks(ContextKeeper):
+class AttachedHooks(HookEngine):
     """All hooks of a run; see `HookEngine` for its methods."""
 
     def __init__(self, spec: Spec, context: Context) -> None:
@@ -123,7 +124,9 @@ class AttachedHooks(ContextKeeper):
         for pair in self._attachments.saved:
             pair.enter(call)
 
-    def leave(self, call: Call, output: Any, *, raised: bool = False) -> None:
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        raised = error is not None
+        output = None if raised else output
         self._runs.leave(call, raised=raised)
         for pair in reversed(self._attachments.saved):
             pair.leave(call)
@@ -138,7 +141,7 @@ class AttachedHooks(ContextKeeper):
             for pair in self._attachments.saved:
                 stack.enter_context(pair.everywhere())
             yield
-        self.forward_ended()
+        self.root_ended()
 
     def release(self, *, only_fired: bool = False) -> None:
         if only_fired:
@@ -146,7 +149,7 @@ class AttachedHooks(ContextKeeper):
         else:
             self._attachments.calls.release()
 
-    def forward_ended(self) -> None:
+    def root_ended(self) -> None:
         self._attachments.calls.forward_ended()
         for attach in self._attachments.late:
             attach()
@@ -156,7 +159,7 @@ class AttachedHooks(ContextKeeper):
         hooks = self._attachments.operators
         return Operators(hooks) if hooks else nullcontext()
 
-    def before_backward(self, start: torch.Tensor) -> None:
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         by_function: dict[Callable[[list[Hook]], Any], list[Hook]] = {}
         for hook in self._at(Stage.BACKWARD):
             by_function.setdefault(self._functions[hook.kind.name], []).append(hook)

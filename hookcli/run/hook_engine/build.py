@@ -9,7 +9,6 @@ import torch
 from hookcli.hooks.context import Context
 from hookcli.report.sinks import Sink
 from hookcli.run.hook_engine.engine import HookEngine
-from hookcli.run.hook_engine.no_hooks import NoHooks
 from hookcli.spec.request import Spec
 
 _Context = TypeVar("_Context", bound=Context)
@@ -39,7 +38,7 @@ def build_engine(spec: Spec, context: Context) -> HookEngine:
     ProblemsError, RequestError, ModelError : actions cannot be built.
     """
     if not spec.hooks:
-        return NoHooks(context)
+        return HookEngine(context)
     from hookcli.run.hook_engine.attached import AttachedHooks
 
     return AttachedHooks(spec, context)

@@ -35,7 +35,6 @@ from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.observe.recorder import Recorder
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
-from hookcli.torch_private import next_sequence_nr
 
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
@@ -197,7 +196,7 @@ class LoopHooks:
         if self._noting:
             self._recorder.enter(call, batch)
             if self.clock.step == self.first:
-                self._owners.enter(call)
+                self._owners.enter(call, batch)
                 self._edges.enter(call, batch)
         self.engine.enter(call, batch)
 
@@ -218,12 +217,11 @@ class LoopHooks:
             return
         if self._recorder.knows(call):
             self._recorder.leave(call, output, error)
-            self._owners.leave(call, next_sequence_nr())
+            self._owners.leave(call, output, error)
             self._edges.leave(call, output, error)
-        raised = error is not None
-        self.engine.leave(call, None if raised else output, raised=raised)
+        self.engine.leave(call, output, error)
         if call.parent is None:
-            self.engine.forward_ended()
+            self.engine.root_ended()
             self._on_forward()
             if self._callbacks is not None and error is None:
                 self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])

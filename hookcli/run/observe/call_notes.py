@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -10,6 +11,7 @@ from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper
 from hookcli.models.model import Call, Model
 from hookcli.report.recording import Recording
+from hookcli.run.watcher import Watcher
 from hookcli.text import join_names
 from hookcli.torch_private import peek_interpreter_stack
 
@@ -18,7 +20,7 @@ _TRANSFORM = "ran inside a function transform: shapes and hooks are those inside
 _OTHERS = "ran with parameters other than its own: hooks on its own parameters do not see them"
 
 
-class CallNotes:
+class CallNotes(Watcher):
     """Adds notes to calls when they start; `backward` tells whether the run goes backward."""
 
     def __init__(self, model: Model, *, backward: bool) -> None:
@@ -26,7 +28,7 @@ class CallNotes:
         self._own = {id(tensor) for tensor, _, _ in module_tree.tensors(model.root, "_parameters")}
         self._registered = {id(module) for module, _ in module_tree.modules(model.root)}
 
-    def enter(self, call: Call) -> None:
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Add notes about unusual conditions to a call."""
         if peek_interpreter_stack() is not None:
             call.note(_TRANSFORM)

@@ -28,6 +28,7 @@ from hookcli.run.observe.node_producers import (
     Producer,
     add_name,
 )
+from hookcli.run.watcher import Watcher
 from hookcli.torch_private import (
     DisableTorchFunctionSubclass,
     free_weak_ref,
@@ -51,10 +52,11 @@ _Maker: TypeAlias = "Producer | _Operator"
 _Known: TypeAlias = "tuple[_Maker, int]"  # what made a tensor, and its version then
 
 
-class EdgeObserver:
+class EdgeObserver(Watcher):
     """Adds the edges between calls to `edges`. `owners` must know of each call before this does.
 
-    Calls of other threads get their edges by storages only. `most_nodes` limits how many nodes of
+    Only the calls of the first step of a run become edges. Those of other threads get their edges
+    by storages only. `most_nodes` limits how many nodes of
     the graph are read.
     """
 
@@ -72,6 +74,11 @@ class EdgeObserver:
         self._nodes = NodeProducers(owners, self._running, most_nodes)
         self.follows = False  # whether the innermost call may run others: its operators are edges
         self._following: list[bool] = []
+        self._first = True  # whether the first step of the run is running
+
+    def begin_phase(self, name: str, step: int) -> None:
+        """Note the step."""
+        self._first = step == 0
 
     def batch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note the tensors of the batch."""
@@ -109,6 +116,8 @@ class EdgeObserver:
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Handle a call that starts."""
+        if not self._first:
+            return
         self._parents[call.order] = call.parent
         if call.parent is not None:
             self._callers.add(call.parent)
@@ -133,6 +142,8 @@ class EdgeObserver:
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Handle a call that ended, with its output or the error that it raised."""
+        if not self._first:
+            return
         if call.order not in self._parents:
             return
         try:

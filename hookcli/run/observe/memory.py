@@ -18,6 +18,7 @@ from hookcli.run.batch.fake_checks import FakeDoubtError
 from hookcli.run.cost.live_bytes import LiveBytes, storages
 from hookcli.run.cost.training_memory import saved_tensors, trainable_bytes
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.watcher import Watcher
 
 _ELSEWHERE = "memory is unknown: it ran on another thread"
 
@@ -28,7 +29,7 @@ def bytes_of(value: Any) -> int:
     return sum(sizes.values())
 
 
-class MemoryObserver:
+class MemoryObserver(Watcher):
     """Follows the bytes that are alive through the first step of a run.
 
     With `may_doubt`, a fake run whose figures would be too low ends with a FakeDoubtError.
@@ -53,7 +54,7 @@ class MemoryObserver:
         self._backward: dict[int, int] = {}
         self._saved: dict[int, int] = {}
 
-    def enter(self, call: Call) -> None:
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Handle a call that starts."""
         if self._clock.step:
             return
@@ -64,7 +65,7 @@ class MemoryObserver:
         self._running.append(call)
         self._peaks[call.order] = self.live.now
 
-    def leave(self, call: Call) -> None:
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Handle a call that ended, with those inside it whose end was not seen."""
         if call not in self._running:
             return
@@ -104,7 +105,7 @@ class MemoryObserver:
     def _maker(self) -> int | None:
         return self._running[-1].order if self._running else None
 
-    def after_forward(self, model: Model, batch: Batch, output: Any) -> None:
+    def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
         """Read what autograd saved, before backward frees it.
 
         If hooks packed saved tensors, what else is alive counts too, for the call that made it: a
@@ -131,7 +132,7 @@ class MemoryObserver:
         if order is not None:
             self._saved[order] = self._saved.get(order, 0) + size
 
-    def after_backward(self, model: Model) -> None:
+    def backward_ended(self, model: Model) -> None:
         """Note the gradients, on which the optimizer's memory depends."""
         if self._clock.step:
             return

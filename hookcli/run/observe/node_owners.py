@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Any
 
 from hookcli.hooks.attach.graph import ACCUMULATE
 from hookcli.models.model import Call
+from hookcli.run.watcher import Watcher
+from hookcli.torch_private import next_sequence_nr
 
 
-class NodeOwners:
+class NodeOwners(Watcher):
     """The ranges of node numbers of calls, on the thread that runs the model."""
 
     def __init__(self) -> None:
@@ -17,7 +20,7 @@ class NodeOwners:
         self._ends: dict[int, int] = {}
         self._parents: dict[int, int | None] = {}
 
-    def enter(self, call: Call) -> None:
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Add a call that starts; calls start in the order of their numbers."""
         if self._starts and call.sequence < self._starts[-1]:
             return  # a call of another thread
@@ -25,9 +28,9 @@ class NodeOwners:
         self._orders.append(call.order)
         self._parents[call.order] = call.parent
 
-    def leave(self, call: Call, end: int) -> None:
-        """Note that a call ended when the next node's number was `end`."""
-        self._ends[call.order] = end
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Note the number of the next node as the end of a call."""
+        self._ends[call.order] = next_sequence_nr()
 
     def of(self, number: int) -> int | None:
         """Return the order of the innermost call that made the node with this number."""

@@ -18,6 +18,7 @@ from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, 
 from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.watcher import Watcher
 from hookcli.torch_private import current_autograd_node
 
 
@@ -40,7 +41,7 @@ def _sizes(module: Any) -> tuple[int, int, int] | None:
     )
 
 
-class Recorder:
+class Recorder(Watcher):
     """Adds every call to `recording`, and tracks the running call.
 
     `progress(phase, note)` gets the innermost running call, so that the parent process knows where
@@ -71,6 +72,11 @@ class Recorder:
         self._failed: tuple[BaseException, CallNote] | None = None
         self._by_order: dict[int, CallNote] = {}
         self._backward: CallNote | None = None  # the call whose backward hook fired last
+
+    def begin_phase(self, name: str, step: int) -> None:
+        """Report the phase that begins."""
+        self.phase = name
+        self._progress(name, None, step)
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Record a call that starts."""

@@ -13,6 +13,7 @@ from hookcli.hooks.portable import Portable
 from hookcli.models.model import Call
 from hookcli.report.recording import EventNote
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.watcher import Watcher
 
 
 class _Started(Portable):
@@ -35,8 +36,22 @@ class _Ended(Portable):
         self._timeline.node_ended(self._number, self._owner, self._name)
 
 
-class Timeline:
+class CallEnds(Watcher):
+    """Notes the ends of calls."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Note the end of a call."""
+        self._timeline.call_ended(call)
+
+
+class Timeline(Watcher):
     """Collects times; `data` returns the report's `timings`.
+
+    It is the last watcher, so that the others are not measured when a call starts. When a call
+    ends they are not measured either: `ends` is the first watcher.
 
     `zero` is the start in nanoseconds of `perf_counter_ns`.
     """
@@ -52,6 +67,7 @@ class Timeline:
         self._nodes: list[list[Any]] = []
         self._events: list[list[Any]] = []
         self._buckets: list[list[Any]] = []
+        self.ends = CallEnds(self)
 
     def _now(self) -> float:
         return (perf_counter_ns() - self.zero) / 1000
@@ -59,22 +75,21 @@ class Timeline:
     def _thread(self) -> int:
         return self._threads.setdefault(threading.get_ident(), len(self._threads))
 
-    def phase(self, step: int, name: str) -> None:
+    def begin_phase(self, name: str, step: int) -> None:
         """Begin a phase, and end the previous one."""
-        self.end()
+        self._end_phase()
         self._phase = [step, name, self._now()]
 
-    def end(self) -> None:
-        """End the current phase."""
+    def _end_phase(self) -> None:
         if self._phase is not None:
             self._phases.append([*self._phase, self._now()])
             self._phase = None
 
-    def enter(self, call: Call) -> None:
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Note the start of a call."""
         self._open[call.order] = self._now()
 
-    def leave(self, call: Call) -> None:
+    def call_ended(self, call: Call) -> None:
         """Note the end of a call."""
         start = self._open.pop(call.order, None)
         if start is not None:
@@ -84,7 +99,7 @@ class Timeline:
         """Note the time of an event."""
         self._events.append([note.seq, self._now(), self._thread()])
 
-    def watch(self, start: torch.Tensor, owners: NodeOwners) -> None:
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Measure every autograd node of a tensor's graph; `owners` finds the call that made it."""
         for i, node in enumerate(nodes_since([start], 0)):
             node.register_prehook(_Started(self, i))
@@ -106,7 +121,7 @@ class Timeline:
 
     def data(self) -> dict[str, Any]:
         """Return the report's `timings`."""
-        self.end()
+        self._end_phase()
         return {
             "unit": "us",
             "phases": self._phases,

@@ -11,6 +11,7 @@ from hookcli.models.batch import map_batch
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.findings import Measurement
+from hookcli.run.probes.context import Requests, RerunContext
 from hookcli.run.probes.rerun import Outputs, Rerun
 
 PROBE = "grown"
@@ -89,3 +90,8 @@ class _Shapes:
             outputs = {path: list(shape_of(tensor)) for path, tensor, _ in leaves(output)}
             value = {**self._known, "input": inputs, "output": outputs}
             self.measurements.append(Measurement(PROBE, call.name, call.index, value, None))
+
+
+def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure the shapes with one more sample, along the dimension of samples if it is known."""
+    return grown(context.again, context.measured)

@@ -21,8 +21,10 @@ from hookcli.models.bits import same_bits
 from hookcli.models.converted.quantized import measures_range
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name, shape_of
-from hookcli.rules.batch_independent import limit_of
-from hookcli.run.probes.determinism import as_number, change
+from hookcli.report.findings import Measurement
+from hookcli.rules.batch_independent import PROBE, limit_of
+from hookcli.run.probes.context import Requests, RerunContext
+from hookcli.run.probes.determinism import as_number, change, repeat
 from hookcli.run.probes.rerun import Outputs, Rerun
 from hookcli.text import counted, first_line
 
@@ -249,3 +251,15 @@ def _same(batch: Batch, other: Batch) -> bool:
         strict=True,
     )
     return all(a is b or same_bits(a, b) for (_, a, _), (_, b, _) in pairs)
+
+
+def measure(requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure whether samples are independent, if two runs with the same seed agree."""
+    results = [_measured(context.again, request.given().get("dim")) for request in requests]
+    return [Measurement(PROBE, "", None, value, None) for value in results]
+
+
+def _measured(again: Rerun, dim: int | None) -> dict[str, Any]:
+    if repeat(again, "eval")["differ"]:
+        return {"why": "two runs with the same seed differ"}
+    return samples(again, dim)

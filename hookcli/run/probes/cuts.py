@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
 
-from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
 from hookcli.report.findings import Measurement
 from hookcli.report.path_ends.end_rows import CUT, REASON
-from hookcli.report.recording import Recording
 from hookcli.run.gradient_path.analysis import Ends, Reasons, cut_rows, layer_rows
 from hookcli.run.gradient_path.cut import Cut
 from hookcli.run.gradient_path.swallowed import has_custom_functions, swallowed
 from hookcli.run.gradient_path.tracer import GradientTracer
+from hookcli.run.probes.context import Requests, RerunContext
+from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.rerun import Rerun
-from hookcli.spec.plan import Plan
 
 _SCRIPTED = "the operators of a TorchScript model have no lines of Python"
-
-
-@dataclass(frozen=True, slots=True)
-class LostGradients:
-    """The names of trainable parameters that got no gradient, and of those that got only zeros."""
-
-    missing: frozenset[str] = frozenset()
-    zero: frozenset[str] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.missing or self.zero)
-
-    @classmethod
-    def of(cls, model: Model, plan: Plan, recording: Recording) -> LostGradients:
-        """Return those of the last step; without a backward, all are missing."""
-        if not plan.goes_backward:
-            return cls()
-        infos = [info for info in model.parameters() if info.tensor.requires_grad]
-        if not recording.gradients:
-            return cls(frozenset(info.name for info in infos))
-        last = recording.gradients[-1]
-        names: dict[str | None, list[str]] = {}
-        for info in infos:
-            step = last.get(id(info.tensor))
-            if step is not None and not is_lazy(info.tensor) and info.tensor.numel():
-                names.setdefault(step.status, []).append(info.name)
-        return cls(frozenset(names.get("none", ())), frozenset(names.get("zero", ())))
 
 
 def cuts(again: Rerun, lost: LostGradients, *, everything: bool) -> list[Measurement]:
@@ -98,3 +68,9 @@ def _stops(again: Rerun, ends: Ends, missing: int, *, everything: bool) -> list[
 def _bits(tracer: GradientTracer, names: Collection[str]) -> int:
     wanted = set(names)
     return sum(1 << i for i, info in enumerate(tracer.reach.infos) if info.name in wanted)
+
+
+def measure(requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Find where gradients end: everywhere on the way to the loss, or only for those missing."""
+    everything = any(request.name == CUT for request in requests)
+    return cuts(context.again, context.lost, everything=everything)

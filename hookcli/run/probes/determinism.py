@@ -8,8 +8,10 @@ import torch
 
 from hookcli.models.bits import alike, same_bits
 from hookcli.models.nested import leaves, shape_of
+from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.report.values import Number
+from hookcli.run.probes.context import Requests, RerunContext, single
 from hookcli.run.probes.rerun import Rerun, copy_of
 
 
@@ -70,3 +72,13 @@ def _trained(again: Rerun) -> dict[str, torch.Tensor]:
 def as_number(value: float) -> Number:
     """Return a number rounded to three digits, in a form that strict JSON supports."""
     return number(float(f"{value:.3g}"))
+
+
+def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure whether two runs in eval mode differ."""
+    return single("repeat_eval", repeat(context.again, "eval"))
+
+
+def repeat_in_train(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure whether two runs in train mode differ."""
+    return single("repeat_train", repeat(context.again, "train"))

@@ -15,7 +15,8 @@ from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import figures
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
-from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 
 _MOST = 200  # notes; most of those after the first are its consequences
 
@@ -29,11 +30,11 @@ class _Made:
     taken_by: list[Call] = field(default_factory=list)
 
 
-class Values:
+class Values(ProbeWatcher):
     """Observes all values of a run. A tensor is read again only after it was written."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
         self._read = 0
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._made: dict[int, tuple[weakref.ref[torch.Tensor], _Made]] = {}
@@ -46,7 +47,7 @@ class Values:
 
     def begin(self, model: Model) -> None:
         """Check the parameters and buffers before the run."""
-        self._measurements.clear()
+        self.measurements.clear()
         self._model = model
         for at, infos in (("parameter", model.parameters()), ("buffer", model.buffers())):
             for info in infos:
@@ -72,9 +73,6 @@ class Values:
             for path, tensor, _ in outputs:
                 self._await(call, path, tensor)
 
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
     def gradients(self, model: Model) -> None:
         """Check the parameters' gradients of this step; their rows only have the last step."""
         for info in reversed(model.parameters()):  # backward reaches the last ones first
@@ -95,12 +93,12 @@ class Values:
             if counts is not None:
                 self._note("updated", info.name, None, {**counts, "order": None}, self._step - 1)
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a measurement of the number of tensors that were read."""
         if self._stepped:
             self._updated()
         self._model = None
-        self._measurements.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
+        self.measurements.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
 
     def _values(self, call: Call, at: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in tensors:
@@ -141,10 +139,10 @@ class Values:
         step: int | None = None,
     ) -> None:
         with self._lock:
-            if len(self._measurements) < _MOST:
+            if len(self.measurements) < _MOST:
                 details = {"at": at, **value, "step": self._step if step is None else step}
-                self._measurements.append(Measurement(FOUND, target, call, details, None))
-            self._full = len(self._measurements) >= _MOST
+                self.measurements.append(Measurement(FOUND, target, call, details, None))
+            self._full = len(self.measurements) >= _MOST
 
     def _taken(self, call: Call, tensor: torch.Tensor) -> None:
         known = self._made.get(id(tensor))
@@ -176,3 +174,8 @@ class Values:
         outer = {c.parent for c in good}
         inner = [c.order for c in good if c.order not in outer]
         self._of_call(made.call, "gradient", made.path, {**counts, "taken_by": inner})
+
+
+def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher of all values."""
+    return [Values([])]

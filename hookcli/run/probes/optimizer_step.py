@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from hookcli.report.findings import Measurement
+from hookcli.run.probes.context import Requests, RerunContext
 from hookcli.run.probes.rerun import Rerun
 from hookcli.run.statistics.digest import digest
 from hookcli.spec.hooks import OptimizerSpec
@@ -24,3 +25,8 @@ def step(again: Rerun, spec: OptimizerSpec) -> list[Measurement]:
         make([i.tensor for i in infos if i.tensor.requires_grad], **spec.options).step()
         after = {info.name: digest(info.tensor) for info in infos}
     return [Measurement(PROBE, name, None, after[name] != before[name], None) for name in before]
+
+
+def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure which parameters a step with the optimizer of the request changes, or with SGD."""
+    return step(context.again, context.spec.run.optimizer or OptimizerSpec())

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
+from hookcli.catalogue.probes import PROBES, Way
 from hookcli.report.findings import PASSES, Measurement
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.spec.checks import CheckSpec
 from hookcli.spec.request import Mode
 
 RUN = "run"  # the run that is reported
-_ON_THEIR_OWN = {
-    "repeat_eval", "repeat_train", "samples", "step", "grown", "cuts", "unreached", "eval_forward",
-    "update", "overfit", "causality",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,8 @@ def rules_of(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
         if check.only_failures:  # it judges what the others required
             continue
         rule = CATALOGUE[check.rule]
-        needed = {need.partition(":")[0] for need in rule.needs(rule.filled(check.options))}
-        own = needed & _ON_THEIR_OWN
+        needed = {request.name for request in rule.needs(rule.filled(check.options))}
+        own = {name for name in needed if PROBES[name].way is Way.RERUNS}
         for probe in sorted(own):
             rules.setdefault(probe, {})[rule.name] = None
         if not own or needed - own:

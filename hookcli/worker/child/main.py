@@ -23,8 +23,7 @@ from hookcli.errors import (
 )
 from hookcli.refusals import is_short_of, refusal
 from hookcli.sentences import BUG_HINT, hookcli_failed
-from hookcli.spec.argv import script_argv
-from hookcli.spec.request import Terminal
+from hookcli.spec.request import Terminal, script_argv
 from hookcli.text import join_names
 from hookcli.worker.child import guard, overrides
 from hookcli.worker.child.lost_streams import forgive_lost_streams

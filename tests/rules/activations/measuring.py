@@ -10,16 +10,13 @@ from hookcli.spec.request import ModelSpec, Spec
 
 def measure(model, batch, kind, command="grads", *, exact=True):
     """The values of the rows of a kind; every activation is read."""
-    rows, observers = [], []
 
-    def observe(_recording):
-        observers.append(ActivationObserver(rows, exact=exact))
-        return observers
+    def watchers(_batch, _recording):
+        return [ActivationObserver([], exact=exact)]
 
-    report = run_live(model, batch, Spec(command, ModelSpec("")), observers=observe)
+    report = run_live(model, batch, Spec(command, ModelSpec("")), watchers=watchers)
     assert report.error is None, report.error
-    observers[0].conclude()
-    return [row.value for row in rows if row.probe == kind]
+    return [row.value for row in report.measurements if row.probe == kind]
 
 
 def found(model, batch, command=hookcli.grads):

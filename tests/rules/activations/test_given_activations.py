@@ -8,13 +8,13 @@ import pytest
 
 from hookcli.report.findings import Measurement
 from hookcli.rules.activations.measured import (
+    A_FEW,
     CONSTANT,
     DEAD,
-    EXACT,
+    EVERY,
     KINDS,
     MASKED,
     ONE_HOT,
-    PROBE,
     RANGE,
     SATURATED,
     SEEN,
@@ -245,12 +245,12 @@ def test_activations_of_both_kinds_are_counted(rows, values, read):
 @pytest.mark.parametrize(
     ("rule", "options", "probe"),
     [
-        ("saturated_activation", {}, PROBE),
-        ("saturated_activation", {"share": 0.4}, EXACT),
-        ("saturated_activation", {"ends": 0.8}, EXACT),
-        ("saturated_activation", {"share": 0.6, "ends": 0.95}, PROBE),
-        ("dead_units", {}, PROBE), ("dead_units", {"share": 0.6}, PROBE),
-        ("dead_units", {"share": 0.4}, EXACT),
+        ("saturated_activation", {}, A_FEW),
+        ("saturated_activation", {"share": 0.4}, EVERY),
+        ("saturated_activation", {"ends": 0.8}, EVERY),
+        ("saturated_activation", {"share": 0.6, "ends": 0.95}, A_FEW),
+        ("dead_units", {}, A_FEW), ("dead_units", {"share": 0.6}, A_FEW),
+        ("dead_units", {"share": 0.4}, EVERY),
     ],
 )  # fmt: skip
 def test_all_activations_are_read_if_a_smaller_share_counts(rule, options, probe):

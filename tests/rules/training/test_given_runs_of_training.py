@@ -12,6 +12,7 @@ from hookcli.report.steps import UpdateRow
 from hookcli.report.values import Leaf
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
+from hookcli.spec.checks import request_probe
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
 from tests.formats.fabricate import event
@@ -261,7 +262,7 @@ def test_each_target_that_a_hook_always_clips_is_told():
 
 def test_hooks_that_clip_are_read_only_without_a_limit():
     rule = CATALOGUE["gradient_clipping"]
-    assert rule.watches(rule.filled({})) == ("clipping",)
+    assert rule.watches(rule.filled({})) == (request_probe("clipping"),)
     assert rule.watches(rule.filled({"limit": 1.0})) == ()
     message = "no hook clips gradients: set `limit` to the max_norm of your training"
     assert found("gradient_clipping", NET) == skips(message)
@@ -381,7 +382,7 @@ def test_parameters_that_must_be_one_are_told():
     assert one_name == passes("1 name of 1 parameter")
     assert found("tied_weights", made) == passes("1 parameter with several names")
     rule = CATALOGUE["tied_weights"]
-    assert rule.watches(rule.filled({})) == ("shared_memory",)
+    assert rule.watches(rule.filled({})) == (request_probe("shared_memory"),)
     assert rule.watches(rule.filled({"at": ("*",)})) == ()
 
 

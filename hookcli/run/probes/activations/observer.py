@@ -43,6 +43,8 @@ from hookcli.run.probes.activations.measures import dead_units, one_hot, saturat
 from hookcli.run.probes.activations.outputs import ConstantOutputs, may_be_constant
 from hookcli.run.probes.activations.reader import reading
 from hookcli.run.probes.activations.samples import distinct
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 from hookcli.run.statistics.readable import readable
 
 _PER_CALL = 32  # functions of one kind that are read in a call: a loop may have thousands
@@ -66,14 +68,14 @@ class _Layer:
     units: int
 
 
-class ActivationObserver:
+class ActivationObserver(ProbeWatcher):
     """Measures activation functions, the outputs of layers, and masks.
 
     With `exact`, every value is read; otherwise only a few, and all if those look suspicious.
     """
 
     def __init__(self, measurements: list[Measurement], *, exact: bool = False) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
         self._exact = exact
         self._model: Model | None = None
         self._classes: dict[type, str | None] = {}
@@ -207,11 +209,11 @@ class ActivationObserver:
         self._step += 1
         self._begin_step()
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add the rows to the measurements, the counts first."""
         counts = {kind: self._seen[kind] for kind in KINDS}
-        self._measurements.append(Measurement(SEEN, "", None, counts, "tensors"))
-        self._measurements += self._rows.values()
+        self.measurements.append(Measurement(SEEN, "", None, counts, "tensors"))
+        self.measurements += self._rows.values()
         self._restart()
         self._model = None
 
@@ -293,3 +295,9 @@ def _address(tensor: Tensor) -> int:
         return tensor.data_ptr()
     except RuntimeError:  # a fake tensor, or one of a function transform
         return 0
+
+
+def observe(requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher of activations, which reads every value if a request is exact."""
+    exact = any(request.given().get("exact") for request in requests)
+    return [ActivationObserver([], exact=exact)]

@@ -11,10 +11,11 @@ from hookcli.models.model import Call, Model
 from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
 from hookcli.rules.activations.measured import RANGE, SPREAD
-from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.probes.activations.layers import torch_class, units_of
 from hookcli.run.probes.activations.reader import reading
 from hookcli.run.probes.activations.samples import distinct, pieces
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 from hookcli.run.statistics.readable import readable
 from hookcli.run.statistics.statistics import statistics
 
@@ -46,7 +47,7 @@ def _range(values: Tensor, tiny: float) -> dict[str, Any]:
     return {"abs_max": most, "values": others, "tiny": below}
 
 
-class RangeObserver:
+class RangeObserver(ProbeWatcher):
     """Observes the ranges of the outputs of calls, and of parameters and their gradients.
 
     `scale` is the factor by which the loss will be scaled in the narrow dtype.
@@ -54,7 +55,7 @@ class RangeObserver:
 
     def __init__(self, measurements: list[Measurement], dtype: str, scale: float) -> None:
         info = torch.finfo(getattr(torch, dtype))
-        self._measurements = measurements
+        self.measurements = measurements
         self._tiny, self._scale, self._dtype = float(info.tiny), scale, dtype
         self._most = float(info.max)
         self._rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -65,9 +66,6 @@ class RangeObserver:
         for info in model.parameters():
             self._add("parameter", info.name, range_of(info.tensor, self._tiny))
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """Ignore the start of a call."""
-
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Read the outputs of a call that has no submodules, and those of the model."""
         if error is not None or call.recomputed or call.name is None:
@@ -76,9 +74,6 @@ class RangeObserver:
             for _, tensor, _ in leaves(output):
                 facts = range_of(tensor, self._tiny)
                 self._add("output", call.name, facts, {"order": call.order, "type": call.type})
-
-    def graph(self, start: Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
 
     def gradients(self, model: Model) -> None:
         """Read the gradients of parameters, as they are if the loss is scaled."""
@@ -89,12 +84,12 @@ class RangeObserver:
                     facts["abs_max"] *= self._scale
                 self._add("gradient", info.name, facts)
 
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a row for each tensor."""
         settings = {"dtype": self._dtype, "max": self._most, "tiny": self._tiny}
-        self._measurements.append(Measurement(RANGE, "", None, settings, None))
+        self.measurements.append(Measurement(RANGE, "", None, settings, None))
         for (at, name), facts in self._rows.items():
-            self._measurements.append(Measurement(RANGE, name, None, {"at": at, **facts}, None))
+            self.measurements.append(Measurement(RANGE, name, None, {"at": at, **facts}, None))
         self._rows.clear()
 
     def _add(
@@ -115,20 +110,17 @@ class RangeObserver:
             row.setdefault(key, value)
 
 
-class SpreadObserver:
+class SpreadObserver(ProbeWatcher):
     """Observes the standard deviation of the output of each linear layer and convolution."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
         self._classes: dict[type, str | None] = {}
         self._rows: dict[str, Measurement] = {}
 
     def begin(self, model: Model) -> None:
         """Forget what an earlier run measured."""
         self._rows.clear()
-
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """Ignore the start of a call."""
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Read the output of the first call of a layer."""
@@ -142,13 +134,18 @@ class SpreadObserver:
             facts = {"std": row["std"], "mean": row["mean"], "order": call.order}
             self._rows[call.name] = Measurement(SPREAD, call.name, call.index, facts, None)
 
-    def graph(self, start: Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
-
-    def conclude(self) -> None:
+    def complete(self) -> None:
         """Add a row for each layer, in the order of their first calls."""
-        self._measurements += self._rows.values()
+        self.measurements += self._rows.values()
         self._rows.clear()
+
+
+def observe_spreads(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher of the spread of outputs."""
+    return [SpreadObserver([])]
+
+
+def observe_ranges(requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return a watcher for each dtype and scale."""
+    given = [request.given() for request in requests]
+    return [RangeObserver([], of["dtype"], float(of["scale"])) for of in given]

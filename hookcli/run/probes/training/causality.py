@@ -9,9 +9,12 @@ import torch
 
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.nested import argument_leaves, dtype_name, shape_of
+from hookcli.report.findings import Measurement
+from hookcli.run.probes.context import Requests, RerunContext, single
 from hookcli.run.probes.determinism import as_number, change, compare
 from hookcli.run.probes.rerun import Outputs, Rerun
 
+PROBE = "causality"
 _FEW = 2  # distinct integers of a mask, whose values mean something else than those of tokens
 
 
@@ -160,3 +163,12 @@ def _changed_at(batch: Batch, change_of: Any) -> Batch:
     tensors = [(path, t) for path, t, _ in argument_leaves(batch.args, batch.kwargs)]
     paths = {id(t): path for path, t in tensors}
     return map_batch(batch, lambda t: change_of(paths.get(id(t), ""), t))
+
+
+def measure(requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure how outputs depend on later inputs, for each set of options."""
+    rows = []
+    for request in requests:
+        options = request.given()
+        rows += single(PROBE, {**causality(context.again, **options), "options": options})
+    return rows

@@ -12,8 +12,12 @@ from torch.overrides import TorchFunctionMode
 
 from hookcli.models import places
 from hookcli.models.model import Call, Model
+from hookcli.report.findings import Measurement
+from hookcli.run.probes.context import Requests, RerunContext, single
 from hookcli.run.probes.rerun import Rerun
 from hookcli.run.statistics.digest import digest
+
+PROBE = "eval_forward"
 
 # The functions of torch that drop values, with the positions and names of what turns them on: the
 # probability, and whether the model trains (None for those that are always on).
@@ -127,3 +131,8 @@ def _argument(func: Any, argument: _Argument, args: Any, kwargs: dict[str, Any])
         return inspect.signature(func).parameters[name].default
     except (TypeError, ValueError, KeyError):  # a function written in C, whose default is off
         return None
+
+
+def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure what one forward in eval mode changes."""
+    return single(PROBE, eval_forward(context.again))

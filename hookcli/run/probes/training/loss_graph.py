@@ -13,10 +13,13 @@ from typing import Any, TypeAlias
 import torch
 from torch.nn import functional
 
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.models.model import Call, Model
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 
 TERMS, PROBABILITIES = "loss_terms", "loss_inputs"
 Node: TypeAlias = Any  # torch's own class for it is abstract
@@ -62,33 +65,27 @@ def _behind(node: Node, argument: int = 0) -> Node | None:
     return current
 
 
-class LossGraph:
+class LossGraph(ProbeWatcher):
     """Observes the graph of the loss: its terms, and what they were computed from."""
 
     def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
         self._probes = probes
         self._calls: dict[int, Call] = {}
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
-        self._measurements.clear()
+        self.measurements.clear()
         self._calls.clear()
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Note a call, to name it later."""
         self._calls[call.order] = call
 
-    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """Ignore the end of a call."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
-
     def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Add a measurement for each term of the loss, in the first step only."""
         calls, self._calls = self._calls, {}
-        if self._measurements:
+        if self.measurements:
             return
         self._reported: set[Node] = set()
         found = 0
@@ -116,7 +113,7 @@ class LossGraph:
                 what["classes"] = _classes(source)
                 value = {**what, "module": kind[0], "place": kind[1]}
                 rows.append((PROBABILITIES, name, index, value))
-        self._measurements += [
+        self.measurements += [
             Measurement(probe, name, index, value, None) for probe, name, index, value in rows
         ]
         return len(rows)
@@ -262,3 +259,10 @@ def _binary(node: Node) -> dict[str, Any]:
 
 def _double(tensor: torch.Tensor | None) -> torch.Tensor | None:
     return None if tensor is None else tensor.detach().double()
+
+
+def observe(requests: Requests, context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher of the graph; none if that would run a hook which unpacks a tensor."""
+    if any(KINDS[hook.kind].pair for hook in context.spec.hooks):
+        return []
+    return [LossGraph([], tuple(request.name for request in requests))]

@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 
+from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.run.optimizers import make_optimizer
+from hookcli.run.probes.context import Requests, RerunContext, single
 from hookcli.run.probes.rerun import Rerun
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.request import Mode
+
+PROBE = "overfit"
 
 # The step sizes that are tried if the request names neither an optimizer nor one of them. 3e-4 is
 # the recipe's own; few steps need a larger one, and large models a smaller one.
@@ -85,3 +89,15 @@ def _losses(again: Rerun, spec: OptimizerSpec, steps: int, drop: float) -> list[
                 return losses
         losses.append(float(again.loss(forward()).detach()))
     return losses
+
+
+def measure(requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure the losses of a training on one batch, for each set of options."""
+    rows = []
+    for request in requests:
+        options = request.given()
+        rows += single(
+            PROBE,
+            {**overfit(context.again, context.spec.run.optimizer, **options), "options": options},
+        )
+    return rows

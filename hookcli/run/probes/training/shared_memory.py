@@ -8,39 +8,28 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
-from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 
 PROBE = "shared_memory"
 
 
-class SharedMemory:
+class SharedMemory(ProbeWatcher):
     """Observes the parameters of a model before it runs."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
 
     def begin(self, model: Model) -> None:
         """Add a measurement for each group of parameters in one memory, and for tied embeddings."""
-        self._measurements.clear()
+        self.measurements.clear()
         for names in _groups(model):
-            self._measurements.append(Measurement(PROBE, names[0], None, {"with": names[1:]}, None))
+            self.measurements.append(Measurement(PROBE, names[0], None, {"with": names[1:]}, None))
         embeddings = _embeddings(model.root)
         if embeddings is not None:
-            self._measurements.append(Measurement(PROBE, "", None, embeddings, None))
-
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """Ignore calls."""
-
-    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """Ignore calls."""
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
+            self.measurements.append(Measurement(PROBE, "", None, embeddings, None))
 
 
 def _groups(model: Model) -> list[list[str]]:
@@ -82,3 +71,8 @@ def _embeddings(root: torch.nn.Module) -> dict[str, Any] | None:
         "tied": first is other or first.data_ptr() == other.data_ptr(),
         "alike": first.shape == other.shape,
     }
+
+
+def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher that compares the memory of parameters."""
+    return [SharedMemory([])]

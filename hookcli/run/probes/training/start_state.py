@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.memory import available
-from hookcli.models.model import Call, Model
-from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.models.model import Model
+from hookcli.run.watcher import Watcher
 
 
-class StartState:
+class StartState(Watcher):
     """Copies parameters and buffers when the run begins, if there is memory for it."""
 
     def __init__(self) -> None:
@@ -32,15 +30,3 @@ class StartState:
             if tensor.shape == before.shape:
                 tensor.data.copy_(before)
         self._copies = []
-
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """Ignore calls."""
-
-    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """Ignore calls."""
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Ignore the graph."""
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""

@@ -17,16 +17,18 @@ from torch.nn.parameter import is_lazy
 from hookcli.models.model import Call, Model
 from hookcli.report.findings import Measurement
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.probe_watcher import ProbeWatcher
 
 PROBE = "unregistered"
 _DEEP = 3  # levels of containers in attributes that are searched
 
 
-class UnregisteredParameters:
+class UnregisteredParameters(ProbeWatcher):
     """Observes the leaves of the graph of the first step."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._measurements = measurements
+        self.measurements = measurements
         self._model: Model | None = None
         self._names: dict[int, str] = {}
         self._held: list[torch.Tensor] = []  # a parameter that goes away could give its id away
@@ -34,7 +36,7 @@ class UnregisteredParameters:
 
     def begin(self, model: Model) -> None:
         """Note the parameters that an optimizer would get."""
-        self._measurements.clear()
+        self.measurements.clear()
         self._model = model
         self._held = [info.tensor for info in model.parameters()]
         self._names = {id(info.tensor): info.name for info in model.parameters()}
@@ -42,9 +44,6 @@ class UnregisteredParameters:
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Note the name of a call."""
         self._calls[call.order] = (call.name, call.type)
-
-    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """Ignore the ends of calls."""
 
     def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Add a measurement for each attribute, or call, with leaves that are not registered."""
@@ -65,12 +64,9 @@ class UnregisteredParameters:
                     found = "late", found[1]
                 groups[found] = groups.get(found, 0) + 1
         for (kind, name), count in groups.items():
-            self._measurements.append(
+            self.measurements.append(
                 Measurement(PROBE, name, None, {"kind": kind, "count": count}, None)
             )
-
-    def gradients(self, model: Model) -> None:
-        """Ignore the gradients."""
 
     def _is_strange(self, leaf: torch.Tensor) -> bool:
         return id(leaf) not in self._names
@@ -144,3 +140,8 @@ def _tensors(value: Any, deep: int) -> Iterator[torch.Tensor]:
     elif deep and isinstance(value, Mapping):
         for item in value.values():
             yield from _tensors(item, deep - 1)
+
+
+def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+    """Return the watcher that finds parameters which are not registered."""
+    return [UnregisteredParameters([])]

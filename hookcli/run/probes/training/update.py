@@ -7,6 +7,7 @@ import torch
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.run.optimizers import make_optimizer
+from hookcli.run.probes.context import Requests, RerunContext, single
 from hookcli.run.probes.rerun import Rerun
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.request import Mode
@@ -52,3 +53,11 @@ def _norms(tensor: torch.Tensor, old: torch.Tensor) -> dict[str, object]:
     new, was = tensor.detach().to(wide), old.to(wide)
     weight, change = (torch.linalg.vector_norm(t).item() for t in (was, new - was))
     return {"weight": number(weight), "change": number(change), "graded": tensor.grad is not None}
+
+
+def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure the change by one step with the optimizer of the request."""
+    optimizer = context.spec.run.optimizer
+    if optimizer is None:
+        return single(PROBE, {"why": "the run has no optimizer: set `run.optimizer`"})
+    return update(context.again, optimizer)

@@ -1,8 +1,8 @@
-"""All observers of a run, behind one object that is called for every call and phase."""
+"""All watchers of a run, behind one object that is called for every call and phase."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,10 @@ from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.observe.call_notes import CallNotes, note_bypassed, note_compiled, with_gradients
 from hookcli.run.observe.edges import EdgeObserver
 from hookcli.run.observe.node_owners import NodeOwners
-from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.recorder import Progress, Recorder
 from hookcli.run.observe.timeline import Timeline
+from hookcli.run.watcher import Watcher
 from hookcli.spec.plan import Plan
-from hookcli.torch_private import next_sequence_nr
 
 if TYPE_CHECKING:
     from hookcli.run.grad_inputs import GradInputs
@@ -36,7 +35,7 @@ def held_tensors(model: Model) -> list[torch.Tensor]:
     return [*parameters, *grads, *(info.tensor for info in model.buffers())]
 
 
-def _wanted(model: Model, patterns: tuple[str, ...]) -> GradInputs | None:
+def _grad_inputs(model: Model, patterns: tuple[str, ...]) -> GradInputs | None:
     if not patterns:
         return None
     from hookcli.run.grad_inputs import GradInputs  # few runs need it and what it imports
@@ -44,8 +43,24 @@ def _wanted(model: Model, patterns: tuple[str, ...]) -> GradInputs | None:
     return GradInputs(model, patterns)
 
 
-class Observers:
-    """The recorder, hook engine, operator counter, timeline and other observers of a run."""
+def _memory(
+    plan: Plan, recording: Recording, owners: NodeOwners, engine: HookEngine
+) -> MemoryObserver | None:
+    if not plan.memory:
+        return None
+    from hookcli.run.observe.memory import MemoryObserver  # few runs need it
+
+    return MemoryObserver(recording, owners, engine.context, may_doubt=plan.real_if_in_doubt)
+
+
+def _methods(watchers: Sequence[Watcher], name: str) -> tuple[Callable[..., None], ...]:
+    """Return the method of each watcher that defines it: calls of the others would cost time."""
+    plain = getattr(Watcher, name)
+    return tuple(getattr(w, name) for w in watchers if getattr(type(w), name) is not plain)
+
+
+class Watchers:
+    """The recorder, the hooks, the given watchers and others, in the order of their turns."""
 
     def __init__(
         self,
@@ -55,27 +70,18 @@ class Observers:
         recording: Recording,
         progress: Progress,
         doubts: FakeTensorChecks | None,
-        observers: Sequence[Observer] = (),
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self._model, self._engine, self._recording = model, engine, recording
-        self._observers = observers
-        for observer in observers:
-            observer.begin(model)
-        self._progress = progress
+        for watcher in watchers:
+            watcher.begin(model)
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
         self._owners = NodeOwners()
         self.edges = EdgeObserver(recording.edges, self._owners)
-        self._call_notes = CallNotes(model, backward=plan.goes_backward)
         self.timeline = Timeline() if plan.timings else None
-        self.wanted = _wanted(model, plan.backward.inputs)
-        self.memory: MemoryObserver | None = None
-        if plan.memory:
-            from hookcli.run.observe.memory import MemoryObserver  # few runs need it
-
-            self.memory = MemoryObserver(
-                recording, self._owners, engine.context, may_doubt=plan.real_if_in_doubt
-            )
+        self.grad_inputs = _grad_inputs(model, plan.backward.inputs)
+        self._memory = _memory(plan, recording, self._owners, engine)
         self.counter: OperatorCounter | None = None
         if plan.flops:
             parameters = {id(info.tensor) for info in model.parameters()}
@@ -86,70 +92,70 @@ class Observers:
             engine.watched_by(self.recorder.fired)
         if self.timeline is not None:
             engine.watched_by(self.timeline.event)
+        notes = CallNotes(model, backward=plan.goes_backward)
+        self._watchers = tuple(self._in_order(notes, watchers))
+        self._begin_phase = _methods(self._watchers, "begin_phase")
+        self._enter = _methods(self._watchers, "enter")
+        self._leave = _methods(self._watchers, "leave")
+
+    def _in_order(self, notes: CallNotes, given: Sequence[Watcher]) -> Iterator[Watcher]:
+        """Yield all watchers; rows exist before hooks fire, and nodes have owners before both."""
+        if self.timeline is not None:
+            yield self.timeline.ends
+        yield from (self._owners, notes)
+        if self._memory is not None:
+            yield self._memory
+        yield from (self.recorder, self.edges)
+        if self._engine.hooks:
+            yield self._engine
+        if self.grad_inputs is not None:
+            yield self.grad_inputs
+        yield from given
+        if self.timeline is not None:
+            yield self.timeline
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """Handle a call that starts."""
-        self._owners.enter(call)
-        self._call_notes.enter(call)
-        if self.memory is not None:
-            self.memory.enter(call)
-        self.recorder.enter(call, batch)
-        if self._engine.context.step == 0:  # only its calls become rows
-            self.edges.enter(call, batch)
-        if self._engine.hooks:
-            self._engine.enter(call, batch)
-        if self.wanted is not None:
-            self.wanted.enter(call, batch)
-        for observer in self._observers:
-            observer.enter(call, batch)
-        if self.timeline is not None:
-            self.timeline.enter(call)
+        for enter in self._enter:
+            enter(call, batch)
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Handle a call that ended."""
-        if self.timeline is not None:
-            self.timeline.leave(call)
-        self._owners.leave(call, next_sequence_nr())
-        if self.memory is not None:
-            self.memory.leave(call)
-        self.recorder.leave(call, output, error)
-        if self._engine.context.step == 0:
-            self.edges.leave(call, output, error)
-        if self._engine.hooks:
-            raised = error is not None
-            self._engine.leave(call, None if raised else output, raised=raised)
-        if self.wanted is not None:
-            self.wanted.leave(call, output)
-        for observer in self._observers:
-            observer.leave(call, output, error)
+        for leave in self._leave:
+            leave(call, output, error)
 
     def operators(self) -> AbstractContextManager[Any]:
         """Return the context in which operators are counted and the memory is followed."""
         stack = ExitStack()
-        for mode in (self.counter, None if self.memory is None else self.memory.live):
+        for mode in (self.counter, None if self._memory is None else self._memory.live):
             if mode is not None:
                 stack.enter_context(mode)
         return stack
 
-    def phase(self, name: str) -> None:
+    def begin_phase(self, name: str) -> None:
         """Handle a phase that begins."""
-        self.recorder.phase = name
-        self._progress(name, None, self._engine.context.step)
-        if self.timeline is not None:
-            self.timeline.phase(self._engine.context.step, name)
+        for begin_phase in self._begin_phase:
+            begin_phase(name, self._engine.context.step)
+
+    def forward_ended(self, batch: Batch, output: Any) -> None:
+        """Handle the output of the model, before the loss."""
+        for watcher in self._watchers:
+            watcher.forward_ended(self._model, batch, output)
 
     def backward_from(self, start: torch.Tensor) -> None:
         """Attach what observes the backward pass that starts from this tensor."""
-        self._engine.before_backward(start)
-        for observer in self._observers:
-            observer.graph(start, self._owners)
-        if self.timeline is not None:
-            self.timeline.watch(start, self._owners)
+        for watcher in self._watchers:
+            watcher.graph(start, self._owners)
 
-    def after_backward(self) -> None:
-        """Tell the observers that the parameters have gradients, before the optimizer's step."""
-        for observer in self._observers:
-            observer.gradients(self._model)
+    def backward_ended(self) -> None:
+        """Handle the end of backward."""
+        for watcher in self._watchers:
+            watcher.backward_ended(self._model)
+
+    def gradients(self) -> None:
+        """Handle the gradients of the parameters, before the optimizer's step."""
+        for watcher in self._watchers:
+            watcher.gradients(self._model)
 
     def end(self, batch: Batch) -> None:
         """End the run, after success or failure."""
@@ -158,10 +164,10 @@ class Observers:
             inputs = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
             return [*held_tensors(self._model), *inputs]
 
-        self.edges.clear()
+        self.edges.clear()  # it refers to tensors, which would not be freed
         self._engine.judge(self._recording, alive)
-        if self.memory is not None:
-            self.memory.end(batch)
+        for watcher in self._watchers:
+            watcher.end(batch)
         if self.timeline is not None:
             self._recording.timings = self.timeline.data()
 

@@ -1,0 +1,210 @@
+"""Every probe, in one table without torch: what rules can require of a run beyond its rows.
+
+A run, `explain`, docs/reference/rules.md and the check of a saved report read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Way(Enum):
+    """How a probe measures."""
+
+    PART = "the plan of the run contains it"
+    OBSERVES = "observes the run"
+    READS = "reads the request"
+    RERUNS = "runs the model again after the run, from the same state"
+    SEPARATE = "a run of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One probe. A request of a rule names it, with options if it has any.
+
+    `function` is "file:function" below hookcli/run/probes. It is called once with all requests of
+    the probes that name it, at the place of the first of these rows; hookcli/run/probes/probes.py
+    has the arguments and results of each way. `results` has the types of the measurements, by their
+    names in a report, as "file:type" below hookcli/report/measured.
+    """
+
+    name: str
+    cost: str  # in `hookcli explain RULE`
+    way: Way
+    function: str = ""
+    results: Mapping[str, str] = field(default_factory=dict)
+    repeats_batch: bool = False  # it runs the model twice with the batch of the run
+    trains: bool = False  # it trains the model from the state before the run
+    for_lost: bool = False  # it runs only if a parameter got no gradient or only zeros
+    of_failure: bool = False  # it also runs if the output of the run did not require grad
+
+
+_REPEATED = "runs:REPEATED"
+
+_ROWS = (
+    Probe("backward", "a backward pass", Way.PART),
+    Probe("flops", "a count of the operators", Way.PART),
+    Probe(
+        "values",
+        "a check of every value and gradient during the run",
+        Way.OBSERVES,
+        "non_finite:observe",
+        {"values_read": "values:COUNT", "non_finite": "values:non_finite"},
+    ),
+    Probe(
+        "activations",
+        "a look at a few values of each activation, and at all that are suspicious",
+        Way.OBSERVES,
+        "activations.observer:observe",
+        {"activations_read": "values:ActivationsRead"},
+    ),
+    Probe(
+        "spreads",
+        "a look at the outputs of linear layers and convolutions during the run",
+        Way.OBSERVES,
+        "activations.ranges:observe_spreads",
+    ),
+    Probe(
+        "ranges",
+        "a look at every output, parameter and gradient during the run",
+        Way.OBSERVES,
+        "activations.ranges:observe_ranges",
+    ),
+    Probe(
+        "loss_terms",
+        "the terms of the loss, read from its autograd graph",
+        Way.OBSERVES,
+        "training.loss_graph:observe",
+        {"loss_terms": "training:LossTerm"},
+    ),
+    Probe(
+        "loss_inputs",
+        "what the loss is computed from, read from its autograd graph",
+        Way.OBSERVES,
+        "training.loss_graph:observe",
+        {"loss_inputs": "training:LossInput"},
+    ),
+    Probe(
+        "shared_memory",
+        "a comparison of the memory of parameters",
+        Way.OBSERVES,
+        "training.shared_memory:observe",
+        {"shared_memory": "training:shared_memory"},
+    ),
+    Probe(
+        "unregistered",
+        "a look at the leaves of the autograd graph",
+        Way.OBSERVES,
+        "training.unregistered:observe",
+        {"unregistered": "training:Unregistered"},
+    ),
+    Probe(
+        "clipping",
+        "a list of the hooks that clip",
+        Way.READS,
+        "training.clipping_hooks:clipping_hooks",
+        {"clipping": "training:ClippingHook"},
+    ),
+    Probe(
+        "repeat_eval",
+        "two additional forwards in eval mode",
+        Way.RERUNS,
+        "determinism:repeat_in_eval",
+        {"repeat_eval": _REPEATED},
+        repeats_batch=True,
+    ),
+    Probe(
+        "repeat_train",
+        "two additional forwards and backwards in train mode",
+        Way.RERUNS,
+        "determinism:repeat_in_train",
+        {"repeat_train": _REPEATED},
+        repeats_batch=True,
+    ),
+    Probe(
+        "samples",
+        "two to six additional forwards in eval mode, with copies of one sample",
+        Way.RERUNS,
+        "batch_independence:measure",
+        {"samples": "runs:SAMPLES"},
+        repeats_batch=True,
+    ),
+    Probe(
+        "step",
+        "one additional forward, backward and optimizer step",
+        Way.RERUNS,
+        "optimizer_step:measure",
+        {"step": "training:step"},
+    ),
+    Probe(
+        "cuts",
+        "one additional forward, and sometimes a backward, that follow gradients",
+        Way.RERUNS,
+        "cuts:measure",
+        {"cuts": "gradient_path:CUTS", "connected": "gradient_path:CONNECTED"},
+        of_failure=True,
+    ),
+    Probe(
+        "unreached",
+        "the same, only if a parameter got no gradient or only zeros",
+        Way.RERUNS,
+        "cuts:measure",
+        {"unreached": "gradient_path:unreached"},
+        for_lost=True,
+        of_failure=True,
+    ),
+    Probe(
+        "grown",
+        "one additional forward in eval mode with one more sample (for snapshots)",
+        Way.RERUNS,
+        "batch_growth:measure",
+    ),
+    Probe(
+        "eval_forward",
+        "one additional forward in eval mode",
+        Way.RERUNS,
+        "training.eval_forward:measure",
+        {"eval_forward": "training:EVAL_FORWARD"},
+        repeats_batch=True,
+    ),
+    Probe(
+        "update",
+        "one additional forward, backward and optimizer step",
+        Way.RERUNS,
+        "training.update:measure",
+        {"update": "training:update"},
+        repeats_batch=True,
+        trains=True,
+    ),
+    Probe(
+        "overfit",
+        "training on one batch: a forward, backward and optimizer step, many times",
+        Way.RERUNS,
+        "training.overfit:measure",
+        {"overfit": "training:OVERFIT"},
+        repeats_batch=True,
+        trains=True,
+    ),
+    Probe(
+        "causality",
+        "six additional forwards in eval mode, with other values at later times",
+        Way.RERUNS,
+        "training.causality:measure",
+        {"causality": "training:CAUSALITY"},
+        repeats_batch=True,
+    ),
+    Probe(
+        "first_non_finite",
+        "a second run of the step, only if a value is not finite",
+        Way.SEPARATE,
+    ),
+    Probe(
+        "neutral",
+        "two additional runs without hooks, each in a process of its own",
+        Way.SEPARATE,
+    ),
+)
+
+PROBES: dict[str, Probe] = {row.name: row for row in _ROWS}

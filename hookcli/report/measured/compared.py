@@ -1,0 +1,46 @@
+"""The types of what the two runs of a diff exchange."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from hookcli.report.values import Number
+
+
+class TensorSketch(TypedDict):
+    """A summary of a tensor in a few numbers."""
+
+    digest: str
+    norm: Number
+    nonfinite: int
+    projections: list[Number]
+
+
+class CallSketch(TypedDict):
+    """The tensors of one call."""
+
+    order: int
+    inputs: list[TensorSketch | None]
+    outputs: list[TensorSketch | None]
+
+
+class Misfit(TypedDict):
+    """A weight with different shapes in A and B."""
+
+    name: str
+    a_shape: list[int | None]
+    b_shape: list[int | None]
+
+
+class TakenWeights(TypedDict):
+    """The result of loading A's weights into B."""
+
+    loaded: int
+    differed: list[str]
+    misfits: list[Misfit]
+    only_a: list[str]
+    only_b: list[str]
+
+
+SKETCH = TensorSketch | None
+WEIGHTS = TakenWeights | None

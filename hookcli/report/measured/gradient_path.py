@@ -1,0 +1,75 @@
+"""The types of where the paths of gradients end."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
+
+
+class GradientCut(TypedDict):
+    """An operator at which the path of a gradient ends; `behind` are the parts in front of it."""
+
+    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    operator: str
+    layer: str | None
+    module: str
+    place: str | None
+    behind: list[str]
+
+
+class CutCount(TypedDict):
+    """The number of cuts, or of parameters that got no gradient or only zeros."""
+
+    count: int
+
+
+class LostPath(TypedDict):
+    """Why parameters got no gradient: `cut_off` are the parts of the model that contain them."""
+
+    why: str
+    parameters: int
+    cut_off: list[str]
+
+
+class LostAtOutput(LostPath):
+    """The parameters are behind an output that the loss does not use."""
+
+    output: str
+
+
+class LostAtLayer(LostPath):
+    """The parameters are behind the output of a call that nothing uses."""
+
+    layer: str | None
+    module: str
+    place: str | None
+
+
+class LostAtOperator(LostAtLayer):
+    """An operator is the reason; `copy_of` names the original if the parts are copies."""
+
+    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    operator: str
+    copy_of: NotRequired[str]
+
+
+CUTS = NotMeasured | FailedMeasurement | CutCount | GradientCut
+CONNECTED = bool
+# What the row of a part without a gradient contains, by the reason; by default an operator.
+_LOST: dict[str, Any] = {
+    "unused": LostPath,
+    "unknown": LostPath,
+    "other_output": LostAtOutput,
+    "unused_output": LostAtLayer,
+}
+
+
+def unreached(_target: str, value: Any) -> Any:
+    """Return the type of why parts got no gradient, or of the number of their parameters."""
+    if not isinstance(value, dict) or "cut_off" not in value:
+        return NotMeasured | FailedMeasurement | CutCount
+    why = value.get("why")
+    return _LOST.get(why, LostAtOperator) if isinstance(why, str) else LostAtOperator

@@ -1,0 +1,53 @@
+"""The types of what further runs of a model measure."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from hookcli.report.values import Number
+
+
+class FailedMeasurement(TypedDict):
+    """The error that prevented a measurement."""
+
+    error: str
+    place: NotRequired[str | None]
+
+
+class NotMeasured(TypedDict):
+    """The reason why nothing was measured."""
+
+    why: str
+
+
+class CountedPasses(TypedDict):
+    """The numbers of forwards and backwards, and the rules that required them."""
+
+    mode: str
+    forwards: int
+    backwards: int
+    rules: list[str]
+
+
+class Samples(TypedDict):
+    """How much the output of a sample changes with the other samples."""
+
+    samples: int
+    dim: int
+    relative: Number
+    dtype: str
+    output: str
+    sample: int
+
+
+class Repeated(TypedDict):
+    """The differences between two runs with the same seed."""
+
+    compared: int
+    differ: list[str]
+    largest: Number
+
+
+REPEATED = NotMeasured | FailedMeasurement | Repeated
+SAMPLES = NotMeasured | FailedMeasurement | Samples
+COUNT_OR_NULL = int | None

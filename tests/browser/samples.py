@@ -35,11 +35,11 @@ def html(document: Document) -> str:
     """Return the page of a document."""
     form, view = FORMATS["html"], View()
     if isinstance(document, TrainingDiff):
-        return form.render_run_diff(document, view)
+        return form.render(document, view)
     if isinstance(document, Diff):
-        return form.render_diff(document, view)
+        return form.render(document, view)
     if isinstance(document, TrainingReport):
-        return form.render_training(document, view)
+        return form.render(document, view)
     return form(document, view)
 
 

@@ -216,7 +216,7 @@ def test_a_doctored_report_is_refused_or_drawn(file, case):
         list(same_as(a, {"saved": b, "at": "*", "rtol": 1e-3, "report": "r.json"}))
         for form in FORMATS.values():
             if form.diff_renderer is not None:
-                form.render_diff(compare(a, b), View()).encode()
+                form.render(compare(a, b), View()).encode()
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

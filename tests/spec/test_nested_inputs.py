@@ -96,7 +96,7 @@ def test_a_format_says_what_it_does_not_support():
     with pytest.raises(LookupError, match="the format x has no text"):
         folder(report("inspect"), View())
     for render in (
-        folder.render_diff, folder.render_training, folder.training_files, folder.render_run_diff,
+        folder.render, folder.render, folder.training_files, folder.render,
     ):  # fmt: skip
         with pytest.raises(LookupError, match="format x"):
             render(None, View())

@@ -379,7 +379,7 @@ def _formats_text(names: Iterable[str]) -> str:
     return f"Output format: {', '.join(names)}; repeatable if each has a FILE."
 
 
-def formats_of(names: Iterable[str]) -> Variation:
+def only_formats(names: Iterable[str]) -> Variation:
     """Return the variation for a command that has only these formats."""
     return changes("formats", text=_formats_text(names), complete=completions.formats(names))
 

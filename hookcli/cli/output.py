@@ -148,13 +148,13 @@ def _check_target(
 _NOUNS: dict[Kind, str] = {
     "report": "the report of a run",
     "run": "the report of a training script",
-    "diff": "a diff",
-    "rundiff": "a diff of two trainings",
+    "diff": "diff",
+    "rundiff": "diff",
 }
 
 
 def _unsupported(name: str, kind: Kind) -> str:
-    return f"{_NOUNS[kind]} does not support the format {name}"
+    return f"{_NOUNS[kind]} does not support format '{name}'"
 
 
 def unsupported(name: str, kind: Kind) -> RequestError:

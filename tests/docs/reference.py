@@ -151,13 +151,19 @@ def _long(names: str) -> str:
     return names.rpartition(", ")[2].strip("`").lstrip("-")
 
 
+def _suffixes() -> str:
+    return ", ".join(f"`{row.suffix}` {row.name}" for row in FORMATS.values() if row.suffix)
+
+
 def formats_page() -> str:
     """Every format of a report."""
     parts = [
         "# Formats\n",
         f"{NOTICE}\n",
         "`-f FORMAT` writes the report to stdout, `-f FORMAT=FILE` to a file; repeat it for "
-        "several. `hookcli explain format:sarif` prints one of these sections.\n",
+        "several. `-o FILE` is the file of the format that has none. Without such a format, its "
+        f"suffix chooses one: {_suffixes()}. Other suffixes mean the default of the command: json "
+        "for run, else table. `hookcli explain format:sarif` prints one of these sections.\n",
         table(
             ["format", "what it is", "of a diff"],
             [
@@ -171,9 +177,11 @@ def formats_page() -> str:
         ),
     ]
     for row in FORMATS.values():
-        facts = table(["", ""], [["read by", row.read_by], ["example", f"`{row.example}`"]])
+        suffix = [["suffix", f"`{row.suffix}`"]] if row.suffix else []
+        facts = [["read by", row.read_by], *suffix, ["example", f"`{row.example}`"]]
+        about = table(["", ""], facts)
         notes = "".join(f"- {sentence(note)}\n" for note in row.notes)
-        parts += [f"## {row.name}\n", f"{sentence(row.description)}\n", facts, notes]
+        parts += [f"## {row.name}\n", f"{sentence(row.description)}\n", about, notes]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 
 

@@ -132,9 +132,11 @@ def _table(table: TableBlock[Any]) -> str:
 
     body = cells_of(table.columns, table.rows[:_MOST_ROWS])
     first = f", the first {len(body)}" if len(table.rows) > len(body) else ""
+    title = ": ".join(text for text in (table.title, table.subtitle) if text)
+    count = ": ".join(text for text in (title, counted(len(table.rows), table.noun)) if text)
     rows = line("th", [column.title for column in columns])
     rows += "".join(line("td", cells) for cells in body)
     return (
-        f"<details><summary>{html_text(counted(len(table.rows), table.noun) + first)}</summary>\n"
+        f"<details><summary>{html_text(count + first)}</summary>\n"
         f'<div style="overflow:auto"><table>{rows}</table></div>\n</details>'
     )

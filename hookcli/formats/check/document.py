@@ -52,12 +52,12 @@ def _outcome(row: CheckRow, told: Collection[str]) -> CheckOutcome:
         check_rows.word(row),
         check_rows.style(row),
         escape(row.rule),
-        escape(row.target),
         check_rows.target(row),
         check_rows.sentence(row),
         figures=check_rows.figures(row),
         place=check_rows.where(row),
         advice=check_rows.mend(row) if row.status == "fail" else "",
+        has_target=bool(row.target),
         is_finding=check_rows.is_finding(row),
         is_told=row.fingerprint in told,
     )

@@ -31,12 +31,12 @@ def brief(result: Report | TrainingReport, view: View) -> str:
     document = _check(*shown_checks(result, view))
     if isinstance(result, TrainingReport):
         blocks = (*document.blocks, *_records(result))
-        document = dataclasses.replace(document, blocks=blocks)
+        document = document._replace(blocks=blocks)
     text = page(document, view)
     if len(text.encode()) <= _LIMIT:
         return text
     verdict = [block for block in document.blocks if isinstance(block, VerdictBlock)]
-    return page(dataclasses.replace(document, blocks=verdict), view)[:_LONGEST]
+    return page(document._replace(blocks=verdict), view)[:_LONGEST]
 
 
 def _check(report: Report, view: View) -> Document:
@@ -66,9 +66,7 @@ def _cut(row: CheckRow) -> CheckRow:
 def _records(report: TrainingReport) -> list[Block]:
     """Return an item for each record, the tables of gradients, and the first non-finite value."""
     records, tables = report.records[:_MOST_RECORDS], report.records[:_MOST_TABLES]
-    blocks: list[Block] = [
-        dataclasses.replace(facts.section(record), has_heading=False) for record in records
-    ]
+    blocks: list[Block] = [facts.section(record)._replace(has_heading=False) for record in records]
     for record in tables:
         if found := gradient_table(record):
             several = len(report.records) > 1

@@ -3,20 +3,22 @@
 A builder makes the document of one kind of report, and a printer makes one sort of output of any
 document. Documents have no width, no colour and no markup. Their strings are on one line and
 harmless in a terminal, as `console.escape` returns them; a printer escapes them for its output.
+
+Most are named tuples: every command imports them, and Python makes such a class in an eighth of the
+time of a dataclass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias
 
 from hookcli.formats.parts.grid import Column, Row
 from hookcli.formats.parts.style import Style
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A line of the head. A long text `wraps`, or is cut."""
 
     label: str
@@ -25,16 +27,14 @@ class Fact:
     wraps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FactsBlock:
+class FactsBlock(NamedTuple):
     """The head: what ran, and how. Texts begin after `align` characters, or a longer label."""
 
     facts: Sequence[Fact]
     align: int = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One sentence of the verdict. `severity` is its label."""
 
     severity: str
@@ -43,8 +43,7 @@ class Cause:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictBlock:
+class VerdictBlock(NamedTuple):
     """What is wrong, the worst first; or `good`, that nothing is.
 
     `more` tells how many sentences are left out. `failure` is the error that ended the run, for
@@ -78,15 +77,13 @@ class TableBlock(Generic[Row]):
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeBlock:
+class TreeBlock(NamedTuple):
     """Lines of a tree, of any length. They are the only text with styles, which vary in a line."""
 
     lines: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SectionBlock:
+class SectionBlock(NamedTuple):
     """The start of a part: its title, figures in short phrases, and what is wrong with it."""
 
     title: str
@@ -96,22 +93,19 @@ class SectionBlock:
     has_heading: bool = True  # in Markdown; else it is an item of a list
 
 
-@dataclass(frozen=True, slots=True)
-class TotalsBlock:
+class TotalsBlock(NamedTuple):
     """Figures over all rows, with labels. A label that is indented belongs to the one before."""
 
     pairs: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class LinesBlock:
+class LinesBlock(NamedTuple):
     """Sentences without labels."""
 
     lines: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What is wrong. `label` says how bad it is, or what it is; `details` have labels too."""
 
     label: str
@@ -119,17 +113,15 @@ class Problem:
     details: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemsBlock:
+class ProblemsBlock(NamedTuple):
     """What is wrong. `is_main`: the report is about it, so that it is before tables in a page."""
 
     problems: Sequence[Problem]
     is_main: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """One row of a check. `target` is "" if there is none, `name` is what a list shows then.
+class CheckOutcome(NamedTuple):
+    """One row of a check. `name` is the target, or what a list shows if there is none.
 
     `is_told`: the verdict has the same sentence.
     """
@@ -137,18 +129,17 @@ class CheckOutcome:
     word: str
     style: Style | None
     rule: str
-    target: str
     name: str
     sentence: str
     figures: str = ""
     place: str = ""
     advice: str = ""
+    has_target: bool = True
     is_finding: bool = False
     is_told: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomesBlock:
+class OutcomesBlock(NamedTuple):
     """The rows of a check, the worst first. `folded` has rows that say the same as one.
 
     `rest` is the number of those that are no findings, in words; `more` tells what is left out.
@@ -160,8 +151,7 @@ class OutcomesBlock:
     more: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LastLine:
+class LastLine(NamedTuple):
     """What it comes to, in a line that begins with a word in capitals, for a person or `tail`."""
 
     text: str
@@ -181,8 +171,7 @@ Block: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A report: its title, its parts in order, the notes below them, and the last line."""
 
     title: str

@@ -149,7 +149,7 @@ class _Printer:
         """Return the table within the width; columns that do not fit become a note."""
         if block.advice and len(block.rows) > _SCREEN:
             self.advice.append(block.advice)
-        return draw(
+        drawn = draw(
             block.columns,
             block.rows,
             width=self.view.width if self.is_cut else _WIDE,
@@ -159,6 +159,8 @@ class _Printer:
             empty=block.keeps_titles,
             dropped=self.dropped if block.selectable else self.dropped_for_good,
         )
+        title = ": ".join(text for text in (block.title, block.subtitle) if text)
+        return f"{self.painted(title, Style.TITLE)}\n{drawn}" if title and drawn else drawn
 
     def tree(self, block: TreeBlock) -> str:
         """Return the lines as they are."""
@@ -210,7 +212,7 @@ class _Printer:
 
     def _outcome(self, row: CheckOutcome, words: int, rules: int) -> str:
         """Return a row with its place. What the verdict told is not repeated."""
-        text = row.name if row.target else ""
+        text = row.name if row.has_target else ""
         if not row.is_told:
             text = ": ".join(part for part in (text, row.sentence) if part) + row.figures
         elif not text:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from hookcli.formats.check.merged import merged
 from hookcli.formats.document import common
 from hookcli.formats.document.document import Document, LinesBlock, SectionBlock
@@ -32,7 +30,7 @@ def build(report: TrainingReport) -> Document:
         (
             SectionBlock(f"hookcli run {name}", (facts.ending(report), facts.observed(report))),
             common.verdict(merged(report)),
-            *(dataclasses.replace(facts.section(row), place="") for row in records[:_RECORDS]),
+            *(facts.section(row)._replace(place="") for row in records[:_RECORDS]),
             LinesBlock([f"{counted(left, 'more record')}: `-f table` shows all"] if left else []),
             findings.problems(report),
         ),

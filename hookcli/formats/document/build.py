@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookcli.formats.format import Result, kind_of
 from hookcli.formats.names import TRAINING
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from hookcli.formats.document.document import Document
 
 
-@dataclass(frozen=True, slots=True)
-class Builders:
+class Builders(NamedTuple):
     """The functions of one kind of report, each "module:function" below hookcli.formats.
 
     Each is a function of the report or diff and of a view that returns a document: `tables` in

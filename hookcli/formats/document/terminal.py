@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from hookcli.formats.document.document import (
@@ -65,15 +64,15 @@ def brief(document: Document, view: View) -> str:
     return printer.finished("\n".join(part for _, part in printer.parts(document)))
 
 
-@dataclass(frozen=True, slots=True)
 class _Printer:
-    """Prints blocks. `dropped` gets the names of columns that do not fit, `advice` more notes."""
+    """Prints blocks, and notes what does not fit: names of columns, and advice on long tables."""
 
-    view: View
-    is_cut: bool = True
-    dropped: list[str] = field(default_factory=list)
-    dropped_for_good: list[str] = field(default_factory=list)  # --columns cannot choose them
-    advice: list[str] = field(default_factory=list)
+    def __init__(self, view: View, *, is_cut: bool = True) -> None:
+        self.view = view
+        self.is_cut = is_cut
+        self._dropped: list[str] = []
+        self._dropped_for_good: list[str] = []  # --columns cannot choose them
+        self._advice: list[str] = []
 
     def parts(self, document: Document) -> list[tuple[Block | LastLine | None, str]]:
         """Return the text of each block, of the notes (None) and of the last line, if not empty."""
@@ -148,7 +147,7 @@ class _Printer:
     def table(self, block: TableBlock[Any]) -> str:
         """Return the table within the width; columns that do not fit become a note."""
         if block.advice and len(block.rows) > _SCREEN:
-            self.advice.append(block.advice)
+            self._advice.append(block.advice)
         drawn = draw(
             block.columns,
             block.rows,
@@ -157,7 +156,7 @@ class _Printer:
             color=self.view.color,
             title_room=block.title_room,
             empty=block.keeps_titles,
-            dropped=self.dropped if block.selectable else self.dropped_for_good,
+            dropped=self._dropped if block.selectable else self._dropped_for_good,
         )
         title = ": ".join(text for text in (block.title, block.subtitle) if text)
         return f"{self.painted(title, Style.TITLE)}\n{drawn}" if title and drawn else drawn
@@ -232,9 +231,9 @@ class _Printer:
         """
         every = [
             *notes,
-            *unfit(self.dropped),
-            *unfit(self.dropped_for_good, chosen=False),
-            *self.advice,
+            *unfit(self._dropped),
+            *unfit(self._dropped_for_good, chosen=False),
+            *self._advice,
         ]
         return "\n".join(
             self.labelled("note", note, STATUSES["note"], wraps=not note.startswith("run `"))

@@ -184,12 +184,12 @@ NARROW = View(width=20, unicode=False, color=True, root="/r", start="/r", fail_o
 
 
 def draw_all(found):
-    for name, render in FORMATS.items():
-        if render.writes_folder:
-            assert all(render.files(found, View()).values())
+    for name, row in FORMATS.items():
+        if row.writes_folder:
+            assert all(row.files(found, View()).values())
             continue
         try:
-            text = render(found, NARROW if name == "tree" else View())
+            text = row.render(found, NARROW if name == "tree" else View())
         except RequestError:  # timings alone: only one format reads them
             assert name == "perfetto"
             continue

@@ -11,6 +11,7 @@ import pytest
 
 from hookcli.cli.targets.folders import add_files
 from hookcli.errors import RequestError
+from hookcli.formats.check.merged import merged
 from hookcli.formats.names import columns_of, sorts_of
 from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.run.facts import title
@@ -51,6 +52,15 @@ def rows_below(text, title):
 
 def test_every_format_supports_a_training():
     assert set(FORMATS) == set(formats_of("run"))
+
+
+def test_a_check_of_a_training_shows_findings_where_a_person_reads_and_else_the_records():
+    view = View(only_findings=True)
+    for form in ("table", "tree", "markdown"):
+        assert FORMATS[form].render(GAN, view) == FORMATS[form].render(merged(GAN), View())
+    assert FORMATS["table"].render(GAN, view).splitlines()[-1].startswith(("PASSED: ", "FAILED: "))
+    for form in ("json", "html", "svg", "junit"):
+        assert FORMATS[form].render(GAN, view) == FORMATS[form].render(GAN, View())
 
 
 def test_the_summary_of_a_training_without_a_problem():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing
+from dataclasses import replace
 
 import pytest
 
@@ -30,8 +31,11 @@ from hookcli.formats.document.markdown import page as markdown
 from hookcli.formats.document.terminal import brief, page, uncut
 from hookcli.formats.format import KINDS
 from hookcli.formats.names import TABLES
+from hookcli.formats.notebook import render as notebook
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.registry import formats_of
 from hookcli.formats.view import View
+from tests.formats.fabricate import TRACE
 
 FINDING = CheckOutcome("fail", None, "rule", "name", "said", " (figures)", "net.py:3",
                        "advice", is_finding=True)  # fmt: skip
@@ -116,3 +120,13 @@ def test_a_last_line_is_one_line_however_narrow_the_terminal_is():
 
 def test_every_command_and_every_kind_of_result_has_a_builder():
     assert {*TABLES, *KINDS} - {"report"} | {"check"} == set(BUILDERS)
+    assert {row.kind for row in BUILDERS.values()} == set(KINDS)
+
+
+@pytest.mark.parametrize("command", [*BUILDERS, *KINDS, "unheard of", ""])
+def test_a_saved_report_may_have_any_command(command):
+    other = replace(TRACE, command=command)
+    for name, row in formats_of("report").items():
+        if not row.writes_folder and not row.needs_timings:
+            assert row.render(other, View()), name
+    assert notebook(other, View())

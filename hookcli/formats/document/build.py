@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookcli.formats.format import Result, kind_of
+from hookcli.formats.format import Kind, Result, kind_of
 from hookcli.formats.names import TRAINING
 from hookcli.formats.view import View, check_view
 
@@ -21,11 +21,12 @@ class Builders(NamedTuple):
     """The functions of one kind of report, each "module:function" below hookcli.formats.
 
     Each is a function of the report or diff and of a view that returns a document: `tables` in
-    tables, and `tree` as a tree; None: the tree is shown as tables.
+    tables, and `tree` as a tree; None: the tree is shown as tables. `kind` is that of the result.
     """
 
     tables: str
     tree: str | None = None
+    kind: Kind = "report"
 
 
 BUILDERS: dict[str, Builders] = {
@@ -33,9 +34,9 @@ BUILDERS: dict[str, Builders] = {
     "grads": Builders("grads.document:build", "grads.tree:build"),
     "trace": Builders("trace.document:build", "trace.tree:build"),
     "check": Builders("check.document:build"),
-    "run": Builders("run.document:build", "run.tree:build"),
-    "diff": Builders("diff.document:build"),
-    "rundiff": Builders("rundiff.document:build"),
+    "run": Builders("run.document:build", "run.tree:build", kind="run"),
+    "diff": Builders("diff.document:build", kind="diff"),
+    "rundiff": Builders("rundiff.document:build", kind="rundiff"),
 }
 
 
@@ -53,7 +54,7 @@ def build(result: Result, view: View, *, as_tree: bool = False) -> Document:
 
 def load(name: str, *, as_tree: bool = False) -> Callable[[Any, View], Any]:
     """Return the builder of a kind of report, or of a command. Importing it takes time."""
-    builders = BUILDERS.get(name, BUILDERS["inspect"])
+    builders = BUILDERS[name]
     module, _, function = ((as_tree and builders.tree) or builders.tables).partition(":")
     builder: Callable[[Any, View], Any] = getattr(
         import_module(f"hookcli.formats.{module}"), function
@@ -62,9 +63,12 @@ def load(name: str, *, as_tree: bool = False) -> Callable[[Any, View], Any]:
 
 
 def _name(result: Any) -> str:
-    """Return the kind of a result; of the report of a run, its command."""
+    """Return the kind of a result; of the report of a run its command, else inspect.
+
+    A saved report may have any string as its command.
+    """
     kind = kind_of(result)
     if kind != "report":
         return kind
-    command: str = result.command
-    return "check" if command == TRAINING else command  # the findings of a training
+    name: str = "check" if result.command == TRAINING else result.command  # of a training
+    return name if name in BUILDERS and BUILDERS[name].kind == kind else "inspect"

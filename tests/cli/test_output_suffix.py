@@ -157,3 +157,10 @@ def test_a_result_that_a_format_does_not_support_is_an_error(tmp_path):
     other = dataclasses.replace(FORMATS["svg"], kinds=("diff",))
     with pytest.raises(LookupError, match="svg does not support a report"):
         other.render(GRADS, View())
+
+
+def test_the_file_of_a_snapshot_is_no_report(folder):
+    done = run_cli("snapshot", "net.py", "-o", "checks.json", cwd=folder)
+    assert done.status == 0, done.err
+    assert "suffix" not in done.err
+    assert "checks:" in (folder / "checks.json").read_text()

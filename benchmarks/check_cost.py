@@ -26,7 +26,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from hookcli.config.merge import Flags, spec_of  # noqa: E402
-from hookcli.formats.check.table import performed  # noqa: E402
+from hookcli.formats.check.document import performed  # noqa: E402
 from hookcli.formats.registry import FORMATS  # noqa: E402
 from hookcli.formats.view import View  # noqa: E402
 from hookcli.report.encode import to_json  # noqa: E402
@@ -72,7 +72,7 @@ def checked(shape):
     spec = spec_of("check", None, flags)
     text = to_json(attempt.Session(spec, Attempt("real"), lambda *_: None).run().report)
     report = judge_report(from_json(text), spec.checks)
-    return report, FORMATS["table"](report, View(width=80))
+    return report, FORMATS["table"].render(report, View(width=80))
 
 
 def bare(model, batch, passes):
@@ -158,7 +158,7 @@ def judging(layers, rounds):
     work = {
         "read": lambda: from_json(text),
         "judged": lambda: judge_report(report, SAFE),
-        "shown": lambda: FORMATS["table"](done, View(width=80)),
+        "shown": lambda: FORMATS["table"].render(done, View(width=80)),
     }
     took = {name: [] for name in work}
     for _ in range(rounds):

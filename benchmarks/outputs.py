@@ -41,6 +41,18 @@ def __getattr__(name):
 """
 
 
+_TRAIN = """\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(5):
+    optimizer.zero_grad()
+    net(torch.ones(2, 3) * step).square().sum().backward()
+    optimizer.step()
+"""
+
+
 def cases() -> Iterator[tuple[str, list[str], dict[str, str]]]:
     """(name, arguments, environment) of every command, with files below the working folder."""
     for path in sorted(SAMPLES.glob("*.py")):
@@ -62,8 +74,25 @@ def cases() -> Iterator[tuple[str, list[str], dict[str, str]]]:
         batch = ["-i", f"odd.py:{name}__batch"]
         arguments = [command, f"odd.py:{name}", *batch, *_files(command)]
         yield f"odd {command} {name}", arguments, {}
+    yield from _trainings()
+    yield from _suffixes()
     yield from _pages()
     yield from _mistakes()
+
+
+def _trainings() -> Iterator[tuple[str, list[str], dict[str, str]]]:
+    for preset in ("grads", "trace", "inspect"):
+        yield f"run {preset}", ["run", "--preset", preset, *_files("run"), "train.py"], {}
+    yield "run summary", ["run", "train.py"], {"COLUMNS": "60"}
+
+
+def _suffixes() -> Iterator[tuple[str, list[str], dict[str, str]]]:
+    path = f"samples/{min(SAMPLES.glob('*.py')).name}"
+    for suffix in (".json", ".md", ".txt"):
+        for command in (*RUNNING, "diff"):
+            models = [path, path] if command == "diff" else [path]
+            yield f"{command} -o {suffix}", [command, *models, "-o", f"report{suffix}"], {}
+        yield f"run -o {suffix}", ["run", "-o", f"report{suffix}", "train.py"], {}
 
 
 def _running(name: str, model: str, *, widths: bool) -> Iterator[tuple[str, list[str], dict]]:
@@ -169,6 +198,7 @@ def _folder(number: int) -> Path:
     shutil.copytree(SAMPLES, folder / "samples", ignore=keep_out)
     (folder / "zoo").symlink_to(ROOT / "tests" / "odd_models")
     (folder / "odd.py").write_text(_ODD)
+    (folder / "train.py").write_text(_TRAIN)
     for name, text in FILES.items():
         (folder / name).write_text(text)
     (folder / "configs").mkdir()

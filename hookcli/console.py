@@ -90,7 +90,7 @@ class Console:
         except (AttributeError, ValueError):
             return False
 
-    def out(self, text: str) -> None:
+    def out(self, text: str | bytes) -> None:
         """Write the report to stdout.
 
         Raises
@@ -168,8 +168,8 @@ def unwritable_stdout(error: OSError) -> RequestError:
     )
 
 
-def _write(stream: TextIO, text: str) -> None:
-    """Write all of a text; wait for a pipe that is full, even if writing to it does not block.
+def _write(stream: TextIO, text: str | bytes) -> None:
+    """Write all of a text, or of bytes; wait for a full pipe, even if writing does not block.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _write(stream: TextIO, text: str) -> None:
 
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    data = text.encode(encoding, "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode(encoding, "backslashreplace")
     try:
         if not hasattr(stream, "buffer"):
             stream.write(data.decode(encoding))

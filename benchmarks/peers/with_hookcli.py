@@ -36,7 +36,7 @@ def main():
             guard.collect_garbage_normally()
 
     report = Session(spec, Attempt("fake"), progress).run().report
-    print(FORMATS["table"](from_json(to_json(report)), View()))
+    print(FORMATS["table"].render(from_json(to_json(report)), View()))
     clock.tell(imported)
 
 

@@ -36,13 +36,14 @@ class PrintableReport(rows.Report):
         from hookcli.formats.view import View
 
         console = Console()
-        return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))
+        view = View(width=console.width(), unicode=console.unicode())
+        return str(FORMATS["table"].render(self, view))
 
     def _repr_html_(self) -> str:
-        from hookcli.formats.notebook import report_html
+        from hookcli.formats.notebook import render
         from hookcli.formats.view import View
 
-        return report_html(self, View())
+        return render(self, View())
 
     def to_json(self) -> str:
         """Return the report as a JSON string, the same as `-f json` writes."""

@@ -50,7 +50,7 @@ class CheckedReport(PrintableReport):
 
     def message(self) -> str:
         """Return the verdict and the findings, as a message for a failed test."""
-        from hookcli.formats.check.table import message
+        from hookcli.formats.check.document import message
         from hookcli.formats.view import View
 
         return message(self, View(fail_on=self.fail_on))
@@ -62,13 +62,13 @@ class CheckedReport(PrintableReport):
 
         console = Console()
         view = View(width=console.width(), unicode=console.unicode(), fail_on=self.fail_on)
-        return FORMATS["table"](self, view)
+        return str(FORMATS["table"].render(self, view))
 
     def _repr_html_(self) -> str:
-        from hookcli.formats.notebook import report_html
+        from hookcli.formats.notebook import render
         from hookcli.formats.view import View
 
-        return report_html(self, View(fail_on=self.fail_on))
+        return render(self, View(fail_on=self.fail_on))
 
 
 def check(

@@ -34,13 +34,13 @@ class PrintableDiff(rows.Diff):
 
         console = Console()
         view = View(width=console.width(), unicode=console.unicode())
-        return FORMATS["table"].render_diff(self, view)
+        return str(FORMATS["table"].render(self, view))
 
     def _repr_html_(self) -> str:
-        from hookcli.formats.notebook import diff_html
+        from hookcli.formats.notebook import render
         from hookcli.formats.view import View
 
-        return diff_html(self, View())
+        return render(self, View())
 
     def to_json(self) -> str:
         """Return the diff as a JSON string, the same as `-f json` writes."""

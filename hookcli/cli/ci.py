@@ -40,11 +40,9 @@ def write_summary(report: Report | TrainingReport, view: View, console: Console)
     name = os.environ.get(_SUMMARY)
     if not name:
         return
-    from hookcli.formats.check.markdown import brief
-    from hookcli.formats.run.markdown import brief as brief_training
-    from hookcli.report.report import Report
+    from hookcli.formats.ci.step_summary import brief
 
-    text = brief(report, view) if isinstance(report, Report) else brief_training(report, view)
+    text = brief(report, view)
     try:
         write_in_place(name, (text + "\n").encode("utf-8", "backslashreplace"), append=True)
     except OSError as error:

@@ -107,14 +107,21 @@ def run_in_worker(
     """
     from hookcli.worker.attempts import run
 
-    def load_renderers() -> None:
-        for target in targets:
-            FORMATS[target.format].load(spec.command)
-
-    ran = while_watched(functools.partial(run, spec), console, targets, load_renderers)
+    ran = while_watched(
+        functools.partial(run, spec),
+        console,
+        targets,
+        lambda: load_renderers(targets, spec.command),
+    )
     for line in ran.trials if console.verbose else ():
         console.note(line)
     return ran
+
+
+def load_renderers(targets: Sequence[Target], name: str) -> None:
+    """Import what renders the targets of a command, or of a kind of result, which takes time."""
+    for target in targets:
+        FORMATS[target.format].load(name)
 
 
 def while_watched(

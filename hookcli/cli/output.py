@@ -16,10 +16,12 @@ from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
 from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console, stdout_is_terminal
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, Status
 from hookcli.formats.check.merged import merged
-from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
+from hookcli.formats.format import Kind, Result, kind_of
+from hookcli.formats.registry import FORMATS, SUFFIXES, formats_of
 from hookcli.outputs.special_files import KEEP_READING, NO_READER, hold, is_in_place
+from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
@@ -29,7 +31,7 @@ from hookcli.whole_files import replacing, write_whole
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
     from hookcli.formats.view import View
-    from hookcli.report.report import Report
+    from hookcli.rules.verdict import FailOn
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,57 +48,122 @@ def has_stdout(targets: Sequence[Target]) -> bool:
 
 
 def parse_targets(
-    flags: OutputFlags, *, read: Sequence[str], by_this_process: bool = True
+    flags: OutputFlags,
+    *,
+    read: Sequence[str],
+    console: Console,
+    kinds: Sequence[Kind] = ("report",),
+    default: str = "table",
+    by_this_process: bool = True,
 ) -> tuple[Target, ...]:
     """Return the targets of `-f` and `-o`, checked before the run.
 
-    `read` are the files that the command reads; none of them may be written. "-" is stdout.
-    See `check_writable` about `by_this_process`.
+    `read` are the files that the command reads; none of them may be written. "-" is stdout. The
+    command shows a result of one of the `kinds`, in the `default` format if none is given. See
+    `check_writable` about `by_this_process`.
 
     Raises
     ------
-    RequestError : a format is unknown, two formats have the same target, or a file cannot or must
-        not be written.
+    RequestError : a format is unknown or does not fit, two formats have the same target, or a file
+        cannot or must not be written.
 
     """
-    formats, output = flags.formats, flags.output
-    targets = [_target(text) for text in formats or ["table"]]
-    if output is not None:
-        if len(targets) > 1 or targets[0].file is not None:
-            raise RequestError(
-                "-o cannot be combined with several formats or with `-f FORMAT=FILE`",
-                place=f"-o {output}",
-                hint="write the file after its format: `-f json=report.json -f table`",
-            )
-        writes_folder = FORMATS[targets[0].format].writes_folder
-        targets = [Target(targets[0].format, _file(output, writes_folder=writes_folder))]
+    targets = _named(flags, kinds, default, console)
+    given = " ".join(f"-f {text}" for text in flags.formats)
     if sum(target.file is None for target in targets) > 1:
         raise RequestError(
             "two formats cannot share stdout",
-            place=" ".join(f"-f {text}" for text in formats),
+            place=given,
             hint="give all formats but one a file: `-f json=report.json`",
         )
     files = [os.path.realpath(target.file) for target in targets if target.file is not None]
     if len(set(files)) < len(files):
         raise RequestError(
             "two formats cannot share a file",
-            place=" ".join(f"-f {text}" for text in formats),
+            place=given if flags.output is None else f"{given} -o {flags.output}",
             hint="give each format a separate file",
         )
     for target in targets:
-        row = FORMATS[target.format]
-        if row.writes_folder:
-            check_folder_format(row, target.file)
-        elif target.file is not None:
-            check_writable(target.file, by_this_process=by_this_process)
-            _check_not_read(target.file, read)
-        elif row.opened_by and stdout_is_terminal():
-            raise RequestError(
-                f"the format {row.name} is for {row.opened_by}, and stdout is a terminal",
-                place=f"-f {row.name}",
-                hint=f"write it to a file: `-f {row.name}=report.{row.name}`",
-            )
+        _check_target(target, read, kinds, by_this_process=by_this_process)
     return tuple(targets)
+
+
+def _named(
+    flags: OutputFlags, kinds: Sequence[Kind], default: str, console: Console
+) -> list[Target]:
+    """Return the targets that the flags name; `-o` is the file of the format that has none."""
+    targets, output = [_target(text) for text in flags.formats], flags.output
+    if output is None:
+        return targets or [Target(default, None)]
+    without = [i for i, text in enumerate(flags.formats) if "=" not in text]
+    if len(without) > 1:
+        raise RequestError(
+            "-o cannot be combined with several formats without a file",
+            place=f"-o {output}",
+            hint="write the file after its format: `-f json=report.json -f table`",
+        )
+    if not without:
+        return [*targets, _target_of_suffix(output, kinds, default, console)]
+    name = targets[without[0]].format
+    file = _file(output, writes_folder=FORMATS[name].writes_folder)
+    targets[without[0]] = Target(name, file)
+    return targets
+
+
+def _target_of_suffix(output: str, kinds: Sequence[Kind], default: str, console: Console) -> Target:
+    """Return the target of `-o` without a format: that of the suffix, if a format has it."""
+    file = _file(output, writes_folder=False)
+    row = None if file is None else SUFFIXES.get(file.suffix.lower())
+    if row is None or row.name == default:
+        return Target(default, file)
+    if not set(row.kinds) & set(kinds):
+        console.note(f"{output} gets the format {default}: {_unsupported(row.name, kinds[0])}")
+        return Target(default, file)
+    console.note(
+        f"{output} gets the format {row.name}, because of its suffix: "
+        f"pass `-f {default}` for the format {default}"
+    )
+    return Target(row.name, file)
+
+
+def _check_target(
+    target: Target, read: Sequence[str], kinds: Sequence[Kind], *, by_this_process: bool
+) -> None:
+    row = FORMATS[target.format]
+    if not set(row.kinds) & set(kinds):
+        raise unsupported(row.name, kinds[0])
+    if row.writes_folder:
+        check_folder_format(row, target.file)
+    elif target.file is not None:
+        check_writable(target.file, by_this_process=by_this_process)
+        _check_not_read(target.file, read)
+    elif row.opened_by and stdout_is_terminal():
+        raise RequestError(
+            f"the format {row.name} is for {row.opened_by}, and stdout is a terminal",
+            place=f"-f {row.name}",
+            hint=f"write it to a file: `-f {row.name}=report.{row.name}`",
+        )
+
+
+_NOUNS: dict[Kind, str] = {
+    "report": "the report of a run",
+    "run": "the report of a training script",
+    "diff": "diff",
+    "rundiff": "diff",
+}
+
+
+def _unsupported(name: str, kind: Kind) -> str:
+    return f"{_NOUNS[kind]} does not support format '{name}'"
+
+
+def unsupported(name: str, kind: Kind) -> RequestError:
+    """Return the error for a format that does not support results of a kind."""
+    return RequestError(
+        _unsupported(name, kind),
+        place=f"-f {name}",
+        hint=f"choose from {', '.join(formats_of(kind))}",
+    )
 
 
 def _target(text: str) -> Target:
@@ -275,7 +342,7 @@ def _check_not_read(file: Path, read: Sequence[str]) -> None:
             raise _unwritable(file, f"it is the same file as {name}, which the command reads")
 
 
-def write_file(file: Path, text: str) -> None:
+def write_file(file: Path, content: str | bytes) -> None:
     """Write a file completely: a temporary file in the same folder replaces it at the end.
 
     If that fails, an existing file is unchanged.
@@ -286,16 +353,16 @@ def write_file(file: Path, text: str) -> None:
 
     """
     with _refusing(file):
-        write_whole(file, _encoded(text))
+        write_whole(file, _encoded(content))
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
 
 
 def deliver(
-    report: Report | TrainingReport,
-    targets: tuple[Target, ...],
+    result: Result,
+    targets: Sequence[Target],
     view: View,
     console: Console,
     beside: Sequence[tuple[Path, str]] = (),
@@ -307,63 +374,39 @@ def deliver(
 
     Raises
     ------
-    RequestError : a file cannot be written, or the report does not support a format.
+    RequestError : a file cannot be written, or the result does not support a format.
     """
-    view = dataclasses.replace(view, exit_status=_status(report, view))
-    views = [(target, view_for(target, view, console)) for target in targets]
-    rendered = [
-        (target, _text(report, target, target_view))
-        for target, target_view in views
-        if not FORMATS[target.format].writes_folder
-    ]
-    folders = [
-        (target.file, _files(report, target, target_view))
-        for target, target_view in views
-        if FORMATS[target.format].writes_folder and target.file is not None
-    ]
-    write_files([*file_texts(rendered), *beside], folders)
-    if any(FORMATS[target.format].has_step_summary for target in targets):
-        write_summary(report, view, console)
-    print_texts(rendered, console)
+    view = dataclasses.replace(view, exit_status=status_of(result, view.fail_on))
+    contents: list[tuple[Path, str | bytes]] = []
+    folders: list[tuple[Path, Mapping[str, bytes]]] = []
+    printed: list[str | bytes] = []
+    for target in targets:
+        row, shown = FORMATS[target.format], view_for(target, view, console)
+        if (kind := kind_of(result)) not in row.kinds:
+            raise unsupported(row.name, kind)
+        if row.writes_folder and target.file is not None:
+            folders.append((target.file, row.files(result, shown)))
+        elif target.file is not None:
+            contents.append((target.file, row.render(result, shown)))
+        else:
+            printed.append(row.render(result, shown))
+    write_files([*contents, *beside], folders)
+    summarized = any(FORMATS[target.format].has_step_summary for target in targets)
+    if summarized and isinstance(result, Report | TrainingReport):
+        write_summary(result, view, console)
+    for content in printed:
+        console.out(content)
 
 
-def _status(report: Report | TrainingReport, view: View) -> int:
-    """Return the exit status: that of a training is the script's, unless it is 0."""
-    if isinstance(report, TrainingReport):
-        verdict = verdict_of(merged(report), view.fail_on)
-        return report.script.status or int(exit_status(verdict))
-    return int(exit_status(verdict_of(report, view.fail_on)))
-
-
-def _text(report: Report | TrainingReport, target: Target, view: View) -> str:
-    row = FORMATS[target.format]
-    if isinstance(report, TrainingReport):
-        check_training_format(target)
-        return row.render_training(report, view)
-    return row(report, view)
-
-
-def _files(report: Report | TrainingReport, target: Target, view: View) -> dict[str, bytes]:
-    row = FORMATS[target.format]
-    if isinstance(report, TrainingReport):
-        check_training_format(target)
-        return row.training_files(report, view)
-    return row.files(report, view)
-
-
-def check_training_format(target: Target) -> None:
-    """Check that a report of a training script supports the format of a target.
-
-    Raises
-    ------
-    RequestError : it does not.
-    """
-    if target.format not in TRAINING_FORMATS:
-        raise RequestError(
-            f"the report of a training script does not support the format {target.format}",
-            place=f"-f {target.format}",
-            hint=f"choose from {', '.join(TRAINING_FORMATS)}",
-        )
+def status_of(result: Result, fail_on: FailOn) -> int:
+    """Return the exit status of a result: that of a training is the script's, unless it is 0."""
+    if isinstance(result, TrainingReport):
+        verdict = verdict_of(merged(result), fail_on)
+        return result.script.status or int(exit_status(verdict))
+    if isinstance(result, Report):
+        return int(exit_status(verdict_of(result, fail_on)))
+    fine = result.verdict == "same" or fail_on == "never"
+    return int(Status.FINE if fine else Status.FINDINGS)
 
 
 def view_for(target: Target, view: View, console: Console) -> View:
@@ -373,13 +416,8 @@ def view_for(target: Target, view: View, console: Console) -> View:
     return dataclasses.replace(view, color=False)
 
 
-def file_texts(rendered: Sequence[tuple[Target, str]]) -> list[tuple[Path, str]]:
-    """Return the file and the text of each target that is a file."""
-    return [(target.file, text) for target, text in rendered if target.file is not None]
-
-
 def write_files(
-    texts: Sequence[tuple[Path, str]],
+    contents: Sequence[tuple[Path, str | bytes]],
     folders: Sequence[tuple[Path, Mapping[str, bytes]]] = (),
 ) -> None:
     """Write each file, and add files to folders. If one cannot be written, none is replaced.
@@ -390,16 +428,16 @@ def write_files(
 
     """
     with contextlib.ExitStack() as stack:
-        for file, text in texts:
+        for file, content in contents:
             with _refusing(file):  # the working folder may be gone
                 in_place = is_in_place(file)
             if in_place:
-                write_file(file, text)
+                write_file(file, content)
                 continue
             stack.enter_context(_refusing(file))
-            stack.enter_context(replacing(file)).write_bytes(_encoded(text))
-        for folder, contents in folders:
-            add_files(folder, contents)
+            stack.enter_context(replacing(file)).write_bytes(_encoded(content))
+        for folder, files in folders:
+            add_files(folder, files)
 
 
 @contextlib.contextmanager
@@ -409,10 +447,3 @@ def _refusing(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise _unwritable(file, error.strerror or str(error), error.errno) from None
-
-
-def print_texts(rendered: Sequence[tuple[Target, str]], console: Console) -> None:
-    """Write the text of the target that is stdout."""
-    for target, text in rendered:
-        if target.file is None:
-            console.out(text)

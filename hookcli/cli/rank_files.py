@@ -11,9 +11,11 @@ from hookcli.cli.output import Target, write_file
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
+from hookcli.formats.view import View
+from hookcli.spec.ranks import with_rank
 
 if TYPE_CHECKING:
-    from hookcli.report.report import Report
+    from hookcli.formats.format import Result
     from hookcli.worker.attempts import WorkerResult
 
 _GRACE = 8.0  # seconds for rank 0 to print: torchrun ends all ranks after one has failed
@@ -22,12 +24,12 @@ _GRACE = 8.0  # seconds for rank 0 to print: torchrun ends all ranks after one h
 def write_others(ran: WorkerResult, targets: Sequence[Target]) -> None:
     """Write a file for each other rank, such as report.rank1.json, if the format has such files."""
     for number, report in sorted(ran.others.items()):
-        _write(report, number, targets)
+        write_rank(report, number, targets)
 
 
 def only_this_rank(ran: WorkerResult, targets: Sequence[Target], console: Console) -> int:
     """Write the file of a rank of torchrun that is not the first. Rank 0 prints the rest."""
-    _write(ran.report, ran.rank, targets)
+    write_rank(ran.report, ran.rank, targets)
     if ran.report.error is None:
         return Status.FINE
     from hookcli.cli.run_error import run_error
@@ -39,12 +41,10 @@ def only_this_rank(ran: WorkerResult, targets: Sequence[Target], console: Consol
     return error.status
 
 
-def _write(report: Report, number: int, targets: Sequence[Target]) -> None:
-    from hookcli.formats.view import View
-    from hookcli.spec.ranks import with_rank
-
+def write_rank(result: Result, number: int, targets: Sequence[Target]) -> None:
+    """Write the files of a rank in the formats that have such files."""
     for target in targets:
-        if FORMATS[target.format].has_rank_files and target.file is not None:
-            write_file(
-                Path(with_rank(str(target.file), number)), FORMATS[target.format](report, View())
-            )
+        row = FORMATS[target.format]
+        if row.has_rank_files and target.file is not None:
+            file = Path(with_rank(str(target.file), number))
+            write_file(file, row.render(result, View()))

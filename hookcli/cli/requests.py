@@ -61,7 +61,7 @@ def request_of(
     shown = view_of(command, view, console)
     spec = spec_of(command, config, _flags(command, flags, shown))
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
-    targets = parse_targets(output, read=files)
+    targets = parse_targets(output, read=files, console=console)
     check_stream(spec.stream, targets, files)
     if spec.stream is not None:
         spec = dataclasses.replace(spec, stream=seen_by_children(spec.stream))

@@ -1,11 +1,10 @@
-"""The data type of a format: one row of the registry."""
+"""The data type of a format, which is a row of the registry, and the kinds of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
@@ -14,26 +13,39 @@ if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport
 
+Result: TypeAlias = "Report | TrainingReport | Diff | TrainingDiff"
+
+# The report of a run, that of a training script, and the comparisons of two of them.
+Kind: TypeAlias = Literal["report", "run", "diff", "rundiff"]
+REPORTS: tuple[Kind, ...] = ("report", "run")
+KINDS: tuple[Kind, ...] = (*REPORTS, "diff", "rundiff")
+_BUILD, _LOAD = "document.build:build", "document.build:load"  # the document of a result
+
+
+def kind_of(result: Result) -> Kind:
+    """Return the kind of a result, which its schema names."""
+    return cast(Kind, result.schema.removeprefix("hookcli.").partition("/")[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: its description for users, and the functions that render it.
+    """One format: its description for users, and the function that makes its text.
 
-    A renderer is "module:function" below hookcli.formats, imported when it is called: a function
-    of a report or diff and of a view that returns a str, or files by name if the format
-    `writes_folder`. `by_command` contains the renderers of commands whose reports are shown
-    differently; with it, the view is checked first.
+    The function is "module:function" below hookcli.formats, imported when it is called: a
+    `printer` of documents, which gets a document and a view; or else a `renderer`, which gets a
+    result of one of the `kinds` and a view. It returns text, bytes, or files by name if the format
+    `writes_folder`.
     """
 
     name: str
     description: str  # a line of `hookcli list formats`
     read_by: str
     example: str
-    renderer: str
-    by_command: Mapping[str, str] = field(default_factory=dict)
-    diff_renderer: str | None = None  # None: diffs do not support the format
-    training_renderer: str | None = None  # None: reports of scripts do not support the format
-    run_diff_renderer: str | None = None  # of a diff of two trainings
+    printer: str = ""
+    renderer: str = ""
+    kinds: tuple[Kind, ...] = KINDS
+    suffix: str = ""  # of files that have this format if none is given
+    shows_tree: bool = False  # the printer gets the document as a tree
     notes: tuple[str, ...] = ()
     needs_timings: bool = False  # which require a run with real tensors
     shows_flops: bool = False  # which the run then counts, whatever its command
@@ -43,90 +55,46 @@ class Format:
     opened_by: str = ""  # the program that shows the text, which a terminal cannot
     package: str = ""  # the package that the format needs, from the extra of its name
 
-    def __call__(self, report: Report, view: View) -> str:
-        """Return the report as text.
+    def render(self, result: Result, view: View) -> str | bytes:
+        """Return a report or a diff in this format.
 
         Raises
         ------
-        LookupError : the format writes files into a folder.
-        RequestError : the view has a column or sort key that the report's command does not support.
+        LookupError : the format does not support results of this kind, or writes a folder.
+        RequestError : the view has a column or sort key that the report does not support.
         """
+        self._check(result)
         if self.writes_folder:
-            raise LookupError(f"the format {self.name} has no text")
-        if self.by_command:
-            from hookcli.formats.view import check_view
+            raise LookupError(f"the format {self.name} writes a folder")
+        if self.printer:
+            document = _function(_BUILD)(result, view, as_tree=self.shows_tree)
+            return cast("str | bytes", _function(self.printer)(document, view))
+        return cast("str | bytes", _function(self.renderer)(result, view))
 
-            check_view(report, view)
-        render = _function(self.by_command.get(report.command, self.renderer))
-        return str(render(report, view))
-
-    def files(self, report: Report, view: View) -> dict[str, bytes]:
+    def files(self, result: Result, view: View) -> dict[str, bytes]:
         """Return the contents of the files of a format that writes a folder, by name.
 
         The names are new ones, so that files of other reports stay.
-        """
-        contents: dict[str, bytes] = _function(self.renderer)(report, view)
-        return contents
-
-    def render_diff(self, diff: Diff, view: View) -> str:
-        """Return the diff as text.
 
         Raises
         ------
-        LookupError : diffs do not support the format.
+        LookupError : the format does not support results of this kind.
         """
-        if self.diff_renderer is None:
-            raise LookupError(f"a diff does not support the format {self.name}")
-        return str(_function(self.diff_renderer)(diff, view))
+        self._check(result)
+        return cast("dict[str, bytes]", _function(self.renderer)(result, view))
 
-    def render_training(self, report: TrainingReport, view: View) -> str:
-        """Return the report of a training script as text.
+    def load(self, name: str) -> None:
+        """Import what renders results of a kind, or reports of a command, which takes time."""
+        if self.printer:
+            _function(_LOAD)(name, as_tree=self.shows_tree)
+        _function(self.printer or self.renderer)
 
-        Raises
-        ------
-        LookupError : such reports do not support the format, or it writes files into a folder.
-        RequestError : the view has a column or sort key that the report does not support.
-        """
-        if self.training_renderer is None or self.writes_folder:
-            raise LookupError(f"the format {self.name} has no text of a training")
-        from hookcli.formats.run.selection import check_view
-
-        check_view(report, view)
-        return str(_function(self.training_renderer)(report, view))
-
-    def training_files(self, report: TrainingReport, view: View) -> dict[str, bytes]:
-        """Return the contents of the files of a format that writes a folder; see `files`.
-
-        Raises
-        ------
-        LookupError : reports of training scripts do not support the format.
-        """
-        if self.training_renderer is None:
-            raise LookupError(f"the format {self.name} has no files of a training")
-        contents: dict[str, bytes] = _function(self.training_renderer)(report, view)
-        return contents
-
-    def render_run_diff(self, diff: TrainingDiff, view: View) -> str:
-        """Return the comparison of two trainings as text.
-
-        Raises
-        ------
-        LookupError : diffs do not support the format.
-        """
-        if self.run_diff_renderer is None:
-            raise LookupError(f"a diff does not support the format {self.name}")
-        return str(_function(self.run_diff_renderer)(diff, view))
-
-    def load(self, command: str) -> None:
-        """Import the renderer of a command's reports, which takes time."""
-        _function(self.by_command.get(command, self.renderer))
-
-    def load_diff(self) -> None:
-        """Import the renderer of diffs, which takes time."""
-        if self.diff_renderer is not None:
-            _function(self.diff_renderer)
+    def _check(self, result: Result) -> None:
+        kind = kind_of(result)
+        if kind not in self.kinds:
+            raise LookupError(f"the format {self.name} does not support a {kind}")
 
 
-def _function(renderer: str) -> Any:
-    module, _, name = renderer.partition(":")
-    return getattr(import_module(f"hookcli.formats.{module}"), name)
+def _function(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"hookcli.formats.{module}"), function)

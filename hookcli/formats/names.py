@@ -207,6 +207,8 @@ COLUMNS = titles(INSPECT)
 TRACE_COLUMNS, GRADS_COLUMNS, FLOW_COLUMNS = titles(TRACE), titles(GRADS), titles(FLOW)
 SHARED_COLUMNS = frozenset(GRADS) & frozenset(FLOW)
 
+TRAINING = "run"  # the command of `hookcli run`, and of a report with the findings of a training
+
 # The tables of each command, each with what its rows are.
 TABLES: dict[str, tuple[tuple[str, Mapping[str, ColumnFacts]], ...]] = {
     "inspect": (("one row per call of a module", INSPECT),),

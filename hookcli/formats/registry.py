@@ -1,11 +1,11 @@
 """The table of formats. Importing this loads no renderer.
 
->>> FORMATS["table"](report, View())  # doctest: +SKIP
+>>> FORMATS["table"].render(report, View())  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-from hookcli.formats.format import Format
+from hookcli.formats.format import REPORTS, Format, Kind
 
 _VIEW = "--only, --depth, --columns and --sort select and order what is shown"
 _FAIL_ON = (
@@ -19,16 +19,7 @@ _ROWS = (
         "a table of the calls, as wide as the terminal (default)",
         read_by="a person, at a terminal or in a log",
         example="hookcli inspect model.py",
-        renderer="inspect.table:render",
-        by_command={
-            "trace": "trace.table:render",
-            "grads": "grads.table:render",
-            "check": "check.table:render",
-            "run": "check.table:render",  # the findings of a training
-        },
-        diff_renderer="diff.table:render",
-        training_renderer="run.table:render",
-        run_diff_renderer="rundiff.table:render",
+        printer="document.terminal:page",
         notes=(
             "as wide as the terminal or as the variable COLUMNS; 120 columns in a pipe",
             _VIEW,
@@ -40,14 +31,9 @@ _ROWS = (
         "one line per call, indented under its caller, nothing omitted",
         read_by="a person who needs every call",
         example="hookcli trace model.py -f tree -o calls.txt",
-        renderer="inspect.tree:render",
-        by_command={
-            "trace": "trace.tree:render",
-            "grads": "grads.tree:render",
-            "check": "check.table:render",
-            "run": "check.table:render",  # the findings of a training
-        },
-        training_renderer="run.tree:render",
+        printer="document.terminal:uncut",
+        kinds=REPORTS,
+        shows_tree=True,
         notes=(_VIEW,),
     ),
     Format(
@@ -55,10 +41,8 @@ _ROWS = (
         "a page to look at in a browser: layers, gradients, diagram, hooks, checks",
         read_by="a person, in a browser; an artifact of CI",
         example="hookcli grads model.py -f table -f html=report.html",
-        renderer="html.report_page:render",
-        diff_renderer="html.diff_page:render",
-        training_renderer="html.training_page:render",
-        run_diff_renderer="html.run_diff_page:render",
+        renderer="html.pages:render",
+        suffix=".html",
         notes=(
             "one file that needs no network: its Content-Security-Policy forbids requests",
             "the page contains all data of the report, regardless of --only and the like",
@@ -77,9 +61,7 @@ _ROWS = (
         read_by="programs, hookcli render, hookcli check --against",
         example="hookcli check model.py -f table -f json=report.json",
         renderer="report_json:render",
-        diff_renderer="report_json:render_diff",
-        training_renderer="report_json:render_training",
-        run_diff_renderer="report_json:render_run_diff",
+        suffix=".json",
         notes=(
             "the whole report, regardless of --only and the like",
             "strict JSON: NaN and infinities are the strings nan, inf and -inf",
@@ -93,16 +75,8 @@ _ROWS = (
         "the table for a pull request or an issue",
         read_by="a pull request, an issue, a wiki",
         example="hookcli check model.py -f markdown -o report.md",
-        renderer="markdown:render",
-        by_command={
-            "trace": "markdown:render_trace",
-            "grads": "markdown:render_grads",
-            "check": "check.markdown:render",
-            "run": "check.markdown:render",
-        },
-        diff_renderer="diff.markdown:render",
-        training_renderer="run.markdown:render",
-        run_diff_renderer="rundiff.markdown:render",
+        printer="document.markdown:page",
+        suffix=".md",
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(
@@ -110,12 +84,9 @@ _ROWS = (
         "a picture: gradients as bars or a heat map, modules as a diagram",
         read_by="browsers, GitHub in Markdown, programs that convert it for print",
         example="hookcli grads model.py --steps 20 -f svg=gradients.svg",
-        renderer="svg.module_diagram:render",
-        by_command={
-            "grads": "svg.gradients:render",
-            "run": "svg.module_diagram:render",
-        },
-        training_renderer="svg.training:render",
+        renderer="svg.picture:render",
+        kinds=REPORTS,
+        suffix=".svg",
         notes=(
             "the command decides: grads draws a bar for each parameter, or with several steps a "
             "heat map; run a heat map for each record; the others the modules that ran",
@@ -133,7 +104,8 @@ _ROWS = (
         read_by="Jenkins, GitLab, Azure Pipelines, CircleCI, Buildkite, Bamboo, TeamCity",
         example="hookcli check model.py -f table -f junit=hookcli.xml",
         renderer="ci.junit:render",
-        training_renderer="run.checks:render_junit",
+        kinds=REPORTS,
+        suffix=".xml",
         notes=(
             "one test suite per rule and one test per target; the suite named run contains one "
             "test, which fails if the model raised",
@@ -148,7 +120,8 @@ _ROWS = (
         read_by="GitHub code scanning, Azure DevOps, editors with a SARIF viewer",
         example="hookcli check model.py -f table -f sarif=hookcli.sarif",
         renderer="ci.sarif:render",
-        training_renderer="run.checks:render_sarif",
+        kinds=REPORTS,
+        suffix=".sarif",
         notes=(
             "version 2.1.0; one result per finding, with the help of the rule, the line in your "
             "source and the fingerprint",
@@ -166,7 +139,7 @@ _ROWS = (
         read_by="GitHub Actions, from the stdout of a step",
         example="hookcli check model.py -f github",
         renderer="ci.github:render",
-        training_renderer="run.checks:render_github",
+        kinds=REPORTS,
         notes=(
             "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
             "and ten warnings per step, and the last annotation gives the number of the others",
@@ -181,8 +154,8 @@ _ROWS = (
         "a timeline for ui.perfetto.dev: when forward, backward and hooks ran",
         read_by="ui.perfetto.dev, chrome://tracing",
         example="hookcli trace model.py -f perfetto=trace.json",
-        renderer="timeline.perfetto:render",
-        training_renderer="timeline.training:render",
+        renderer="timeline.timeline:render",
+        kinds=REPORTS,
         notes=(
             "requires real tensors, and selects them itself; inspect has no events to show",
             "a training without times: each step lasts a millisecond, as `otherData` says",
@@ -195,7 +168,7 @@ _ROWS = (
         read_by="TensorBoard",
         example="hookcli grads model.py --steps 10 -f tensorboard=runs/1",
         renderer="tensorboard.event_file:render",
-        training_renderer="tensorboard.event_file:render_training",
+        kinds=REPORTS,
         notes=(
             "requires the package tensorboard: `pip install 'hookcli[tensorboard]'`",
             "writes one new event file; other files in the folder stay. Use a folder for each run",
@@ -214,7 +187,9 @@ _ROWS = (
 )
 
 FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
-TRAINING_FORMATS: dict[str, Format] = {
-    row.name: row for row in _ROWS if row.training_renderer is not None
-}
-DIFF_FORMATS: dict[str, Format] = {row.name: row for row in _ROWS if row.diff_renderer is not None}
+SUFFIXES: dict[str, Format] = {row.suffix: row for row in _ROWS if row.suffix}
+
+
+def formats_of(kind: Kind) -> dict[str, Format]:
+    """Return the formats that support results of a kind."""
+    return {name: row for name, row in FORMATS.items() if kind in row.kinds}

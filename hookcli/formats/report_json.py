@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from hookcli.comparison.diff import Diff
-from hookcli.comparison.trainings.training_diff import TrainingDiff
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hookcli.formats.format import Kind, Result, kind_of
 from hookcli.formats.view import View
 from hookcli.report.encode import diff_to_json, run_diff_to_json, to_json, training_to_json
-from hookcli.report.report import Report
-from hookcli.report.training import TrainingReport
+
+_WRITERS: Mapping[Kind, Callable[[Any], str]] = {
+    "report": to_json,
+    "run": training_to_json,
+    "diff": diff_to_json,
+    "rundiff": run_diff_to_json,
+}
 
 
-def render(report: Report, view: View) -> str:
-    """Return the report as a hookcli.report/1 document."""
-    return to_json(report)
-
-
-def render_diff(diff: Diff, view: View) -> str:
-    """Return the diff as a hookcli.diff/1 document."""
-    return diff_to_json(diff)
-
-
-def render_training(report: TrainingReport, view: View) -> str:
-    """Return the report of a training script as a hookcli.run/1 document."""
-    return training_to_json(report)
-
-
-def render_run_diff(diff: TrainingDiff, view: View) -> str:
-    """Return the comparison of two trainings as a hookcli.rundiff/1 document."""
-    return run_diff_to_json(diff)
+def render(result: Result, view: View) -> str:
+    """Return a document of the result's schema, such as hookcli.report/1."""
+    return _WRITERS[kind_of(result)](result)

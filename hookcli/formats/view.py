@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from hookcli.console import escape
 from hookcli.errors import RequestError
-from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, common, sorts_of
+from hookcli.formats.format import Result
+from hookcli.formats.names import DEFAULT_COLUMNS, TRAINING, columns_of, common, sorts_of
 from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.report.report import LayerRow, Report
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import FailOn
 from hookcli.text import listed_hint
 
@@ -36,6 +38,7 @@ class View:
     phase: str | None = None
     kinds: tuple[str, ...] | None = None
     fail_on: FailOn = "error"  # the findings that make a check FAILED
+    only_findings: bool = False  # documents of a training have its findings, as check shows them
     exit_status: int | None = None  # of the command, if the command line renders
     root: str = ""  # the absolute folder that paths are relative to, or ""
     start: str = ""  # the absolute folder that relative places start from
@@ -88,25 +91,38 @@ _KEYS: dict[str, Callable[[LayerRow], object]] = {
 }
 
 
-def check_view(report: Report, view: View) -> None:
-    """Check that the report's command supports the columns and the sort key of the view.
+def check_view(result: Result, view: View) -> None:
+    """Check that a result supports the columns and the sort key of the view; a diff has none.
 
     Raises
     ------
     RequestError : a column or the sort key is unknown.
     """
-    command = report.command
-    known = columns_of(command)
+    commands = _commands(result)
+    if not commands or (view.asked is None and view.sort is None):
+        return
+    known = {name: None for command in commands for name in columns_of(command)}
     for name in view.asked or ():
         if name not in known:
             raise RequestError(
-                f"unknown column '{escape(name)}' of {escape(command)}",
+                f"unknown column '{escape(name)}' of {escape(commands[0])}",
                 place=f"--columns {','.join(view.columns)}",
                 hint=listed_hint(name, known, common(known)),
             )
-    if view.sort is not None and sort_key(view.sort) not in sorts_of(command):
+    sorts = tuple(dict.fromkeys(name for command in commands for name in sorts_of(command)))
+    if view.sort is not None and sort_key(view.sort) not in sorts:
         raise RequestError(
-            f"a report of {escape(command)} cannot be sorted by '{escape(sort_key(view.sort))}'",
+            f"a report of {escape(commands[0])} cannot be sorted by "
+            f"'{escape(sort_key(view.sort))}'",
             place=f"--sort {view.sort}",
-            hint=listed_hint(sort_key(view.sort), sorts_of(command), common(sorts_of(command))),
+            hint=listed_hint(sort_key(view.sort), sorts, common(sorts)),
         )
+
+
+def _commands(result: Result) -> tuple[str, ...]:
+    """Return the command of a report; of a training also those that observed its records."""
+    if isinstance(result, Report):
+        return (result.command,)
+    if isinstance(result, TrainingReport):
+        return (TRAINING, *dict.fromkeys(record.command for record in result.records))
+    return ()

@@ -10,11 +10,13 @@ from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 def format_page(name: str, width: int = WIDTH) -> str:
     """Return the page of one format."""
     row = FORMATS[name]
+    suffix = [("suffix", f"{row.suffix}: `-o FILE` without -f writes this format")]
+    suffix = suffix if row.suffix else []
     return page(
         (
             f"{name}  (format)",
             filled(sentence(row.description), width, "", ""),
-            fields([("read by", row.read_by), ("example", row.example)], width),
+            fields([("read by", row.read_by), *suffix, ("example", row.example)], width),
             bullet_list("notes", row.notes, width),
         )
     )

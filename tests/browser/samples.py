@@ -33,14 +33,7 @@ Document = Report | TrainingReport | Diff | TrainingDiff
 
 def html(document: Document) -> str:
     """Return the page of a document."""
-    form, view = FORMATS["html"], View()
-    if isinstance(document, TrainingDiff):
-        return form.render_run_diff(document, view)
-    if isinstance(document, Diff):
-        return form.render_diff(document, view)
-    if isinstance(document, TrainingReport):
-        return form.render_training(document, view)
-    return form(document, view)
+    return FORMATS["html"].render(document, View())
 
 
 @functools.cache

@@ -48,7 +48,7 @@ class Residual(nn.Module):
 
 
 def page_of(made: Report) -> str:
-    return FORMATS["html"](made, View())
+    return FORMATS["html"].render(made, View())
 
 
 @pytest.fixture(scope="module")

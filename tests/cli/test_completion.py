@@ -14,7 +14,7 @@ from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.cli.application import application
 from hookcli.cli.commands import COMMANDS
 from hookcli.formats.names import columns_of
-from hookcli.formats.registry import DIFF_FORMATS, FORMATS
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.rules.catalogue import CATALOGUE as RULES
 from hookcli.spec.inputs import FLOATING
 from hookcli.spec.losses import NAMES, OWN_LOSSES
@@ -66,7 +66,7 @@ def test_what_a_shell_offers(shell, completed):
     assert after("grads", "net.py", "--columns", "name,rat") == ["name,ratio"]
     assert after("inspect", "--columns", "") == list(columns_of("inspect"))
     assert after("inspect", "-f", "") == list(FORMATS)
-    assert after("diff", "a.py", "b.py", "-f", "") == list(DIFF_FORMATS)
+    assert after("diff", "a.py", "b.py", "-f", "") == list(formats_of("diff"))
     assert after("list", "") == ["hooks", "actions", "rules", "formats"]
     assert after("list", "hooks", "-f", "") == ["table", "json"]
     assert after("schema", "r") == ["report", "run", "rundiff"]

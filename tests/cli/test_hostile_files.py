@@ -69,7 +69,7 @@ def files(tmp_path):
     torch.save(CYCLE, tmp_path / "cycle.pt")
     torch.save({1: torch.ones(3, 4)}, tmp_path / "numbered.pt")
     (tmp_path / "length.pt").write_bytes(b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f.")
-    document = json.loads(FORMATS["json"](TRACE, View()))
+    document = json.loads(FORMATS["json"].render(TRACE, View()))
     document["layers"][1]["outputs"][0]["stats"] = {"norm": [1]}
     (tmp_path / "doctored.json").write_text(json.dumps(document))
     (tmp_path / "folder.json").mkdir()
@@ -118,5 +118,5 @@ def test_odd_values_are_no_bug(case, cli, files):
 
 
 def test_a_pipe_that_somebody_writes_to_is_read(cli, tmp_path):
-    text = FORMATS["json"](TRACE, View())
+    text = FORMATS["json"].render(TRACE, View())
     assert cli("render", "/dev/stdin", "-f", "json", stdin=text).out == text

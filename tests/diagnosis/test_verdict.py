@@ -187,7 +187,7 @@ def test_three_sentences_stand_above_the_numbers(name, command, width):
         for i in range(5)
     )  # fmt: skip
     made = report(command, layers=LAYERS, diagnoses=items, examined=("finite",))
-    text = FORMATS[name](made, View(width=width))
+    text = FORMATS[name].render(made, View(width=width))
     assert [f"layer{i}" in text for i in range(5)] == [True, True, True, False, False]
     assert "2 more problems" in text
     assert "\x1b" not in text

@@ -68,7 +68,7 @@ def test_what_differs_is_told_with_both_values():
     assert [(row.parameter, row.ranks) for row in whole.distributed.unreached] == [
         ("fc.bias", (1,))
     ]
-    page = FORMATS["table"](whole, View(width=200))
+    page = FORMATS["table"].render(whole, View(width=200))
     assert "no gradient: on rank 1: fc.bias" in page
     assert "rank 1: the gradient of fc.weight has norm 0.75, but 0.5 on rank 0" in page
     assert "rank 1: the value of fc.bias has different bits, but the same norm 2" in page
@@ -92,7 +92,7 @@ def test_hostile_names_are_escaped():
     name = "fc.\x1b[31mweight\u202e"
     other = of_rank(1, states=[state(name, grad="cc")], unreached=(name,))
     first = of_rank(states=[state(name)], buckets=[bucket(names=(name,))])
-    page = FORMATS["table"](merge_reports([first, other]), View(width=200))
+    page = FORMATS["table"].render(merge_reports([first, other]), View(width=200))
     assert "\x1b" not in page
     assert "\u202e" not in page
 
@@ -146,6 +146,6 @@ def test_a_bucket_that_never_ended_has_no_figures():
     lost = bucket(norm_after=None, norm_exact=None, error=None, wire_bytes=None)
     whole = merge_reports([of_rank(buckets=[lost]), of_rank(1, buckets=[lost])], error())
     assert (whole.status, whole.error) == ("partial", error())
-    page = FORMATS["table"](whole, View(width=200))
+    page = FORMATS["table"].render(whole, View(width=200))
     assert "Sent per step" not in page
     assert replace(whole, error=None).distributed.buckets[0].error is None

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookcli.cli.commands.diff import deliver_diff
 from hookcli.cli.output import Target, deliver
 from hookcli.comparison.compare import compare
 from hookcli.console import Console
-from hookcli.formats.registry import DIFF_FORMATS, FORMATS
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.view import View
 from hookcli.report.report import ErrorInfo
 from tests.formats.checks import BROKEN, CHECK, row
@@ -123,7 +122,7 @@ def hold(draw, name, view):
 def test_the_text_of_a_report_is_the_same_without_colour(found, view):
     for name in TEXTS:
         if name != "perfetto":
-            hold(lambda view, name=name: FORMATS[name](found, view), name, view)
+            hold(lambda view, name=name: FORMATS[name].render(found, view), name, view)
 
 
 @settings(deadline=None, max_examples=30)
@@ -132,8 +131,8 @@ def test_the_text_of_a_diff_is_the_same_without_colour(a, b, same_names, view):
     if same_names:
         b = replace(b, layers=a.layers)
     diff = compare(replace(a, error=None), replace(b, error=None))
-    for name in DIFF_FORMATS:
-        hold(lambda view, name=name: DIFF_FORMATS[name].render_diff(diff, view), name, view)
+    for name in formats_of("diff"):
+        hold(lambda view, name=name: FORMATS[name].render(diff, view), name, view)
 
 
 @pytest.mark.parametrize("width", [80, 200])
@@ -145,13 +144,13 @@ def test_the_text_of_a_diff_is_the_same_without_colour(a, b, same_names, view):
 )
 def test_colour_is_where_the_command_s_formats_are_for_terminals(found, name, width):
     view = View(width=width)
-    hold(lambda view: FORMATS[name](found, view), name, view)
-    painted = FORMATS[name](found, replace(view, color=True))
+    hold(lambda view: FORMATS[name].render(found, view), name, view)
+    painted = FORMATS[name].render(found, replace(view, color=True))
     assert ("\x1b" in painted) == (name in FOR_TERMINALS)
 
 
 def painted(found, form="table", **view):
-    return FORMATS[form](found, View(width=200, color=True, **view))
+    return FORMATS[form].render(found, View(width=200, color=True, **view))
 
 
 @pytest.mark.parametrize("form", FOR_TERMINALS)
@@ -220,7 +219,7 @@ def test_the_first_call_that_differs_stands_out():
     a = report("inspect", layers=LAYERS)
     b = replace(a, layers=(LAYERS[0], replace(LAYERS[1], outputs=(X,)), LAYERS[2]))
     diff = compare(a, b)
-    text = DIFF_FORMATS["table"].render_diff(diff, View(width=200, color=True))
+    text = FORMATS["table"].render(diff, View(width=200, color=True))
     assert "\x1b[1m\x1b[31mfc (Linear)\x1b[0m" in text
     assert text.count("\x1b[1m\x1b[31m") == 1
     assert "\x1b[31mFirst difference:\x1b[0m" in text
@@ -237,6 +236,6 @@ def test_a_file_has_colour_only_where_it_was_asked_for(tmp_path, capsysbinary, c
     assert b"\x1b[1m" in capsysbinary.readouterr().out
     assert ["\x1b" in file.read_text() for file in files] == [in_files, in_files, False]
     diff = compare(report("inspect", layers=LAYERS), report("inspect", layers=LAYERS[:2]))
-    deliver_diff(diff, (targets[0], targets[2], Target("table", None)), view, console)
+    deliver(diff, (targets[0], targets[2], Target("table", None)), view, console)
     assert b"\x1b[1m" in capsysbinary.readouterr().out
     assert ["\x1b" in file.read_text() for file in files[::2]] == [in_files, False]

@@ -171,15 +171,15 @@ def test_notes_tell_what_is_not_shown():
     known = statistics(torch.tensor([1.0, 2.0]))
     values = (Leaf("", (2,), "float32", stats=known),)
     events = tuple(event(i, "forward", "forward", f"l{i}", 0, values) for i in range(3))
-    text = FORMATS["table"](report("trace", events=events), View(width=200))
+    text = FORMATS["table"].render(report("trace", events=events), View(width=200))
     assert "recorded, but not shown: mean, std, min, max, abs_max (use `--columns`)" in text
     rows = tuple(parameter(f"p{i}.w", (2,), grad=known) for i in range(3))
     for form in ("table", "tree", "markdown"):
-        text = FORMATS[form](report("grads", parameters=rows), View(width=200, only="p1*"))
+        text = FORMATS[form].render(report("grads", parameters=rows), View(width=200, only="p1*"))
         assert "1 of 3 parameters is shown" in text.replace("\\", "")
     calls = tuple(layer(i, f"l{i}", "Linear", None) for i in range(3))
     for form in ("table", "tree", "markdown"):
-        text = FORMATS[form](report("inspect", layers=calls), View(width=200, only="l1*"))
+        text = FORMATS[form].render(report("inspect", layers=calls), View(width=200, only="l1*"))
         assert "1 of 3 calls is shown" in text
 
 
@@ -193,7 +193,7 @@ def test_a_sort_by_any_column_orders_the_cells_of_that_column():
     found = report("grads", parameters=tuple(rows))
     for sort in ("norm", "mean", "std", "min", "max", "abs_max", "zeros", "numel", "ratio"):
         for sign in ("", "-"):
-            text = FORMATS["table"](found, View(sort=sign + sort, columns=("name", sort)))
+            text = FORMATS["table"].render(found, View(sort=sign + sort, columns=("name", sort)))
             cells = [float(line.split()[1]) for line in body(text)[1:]]
             assert cells == sorted(cells, reverse=not sign)
     assert set(sorts_of("grads")) - {"order", "params"} <= set(columns_of("grads"))

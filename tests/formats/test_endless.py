@@ -28,7 +28,7 @@ def report():
 @pytest.mark.parametrize("name", ["table", "tree", "markdown"])
 def test_the_first_calls_of_an_endless_recursion_are_shown(name, report):
     assert report.error.type == "RecursionError"
-    text = FORMATS[name](report, View(width=100))
+    text = FORMATS[name].render(report, View(width=100))
     assert text.count("fc") < 10
     hidden = sum(row.depth > 5 for row in report.layers)
     assert f"{hidden} calls below depth 5 not shown" in text
@@ -36,5 +36,5 @@ def test_the_first_calls_of_an_endless_recursion_are_shown(name, report):
 
 
 def test_a_depth_that_was_asked_for_is_kept(report):
-    text = FORMATS["table"](report, View(width=200, depth=1000))
+    text = FORMATS["table"].render(report, View(width=200, depth=1000))
     assert text.count("fc (Linear)") == sum(row.name == "fc" for row in report.layers)

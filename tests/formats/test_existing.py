@@ -37,7 +37,7 @@ def having(*hooks, command="inspect"):
 
 
 def shown(form, made, **view):
-    return FORMATS[form](made, View(**view))
+    return FORMATS[form].render(made, View(**view))
 
 
 @pytest.mark.parametrize("form", ["table", "tree", "markdown"])

@@ -16,4 +16,6 @@ def test_calls_with_statistics_of_their_own_are_one_row():
     rows = [layer(0, "", "Net", None, outputs=(seen(4.0),))]
     rows += [layer(i, "cell", "Linear", 0, inputs=(X,), outputs=(seen(float(i)),), call=i - 1)
              for i in (1, 2, 3)]  # fmt: skip
-    assert "cell (Linear) ×3" in FORMATS["table"](report("inspect", layers=tuple(rows)), View())
+    assert "cell (Linear) ×3" in FORMATS["table"].render(
+        report("inspect", layers=tuple(rows)), View()
+    )

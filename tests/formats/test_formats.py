@@ -18,7 +18,7 @@ PLAIN = ("layer", "input", "output", "params")
 
 
 def draw(model, batch, form="table", **view):
-    return FORMATS[form](hookcli.inspect(model, batch), View(**view))
+    return FORMATS[form].render(hookcli.inspect(model, batch), View(**view))
 
 
 def table_rows(text):
@@ -232,9 +232,9 @@ def test_only_and_sort_show_rows_by_themselves():
 
 def test_a_view_never_changes_the_json():
     report = hookcli.inspect(Looped(), torch.ones(2, 3))
-    assert FORMATS["json"](report, View(depth=0, only="x", width=3)) == FORMATS["json"](
-        report, View()
-    )
+    assert FORMATS["json"].render(report, View(depth=0, only="x", width=3)) == FORMATS[
+        "json"
+    ].render(report, View())
 
 
 HOSTILE = {

@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from hookcli.formats.check.markdown import brief
 from hookcli.formats.ci.github import command
+from hookcli.formats.ci.step_summary import brief
 from hookcli.formats.registry import FORMATS
-from hookcli.formats.run.markdown import brief as brief_training
 from hookcli.formats.view import View
 from hookcli.rules.catalogue import CATALOGUE
 from tests.formats.checks import BROKEN, CHECK, Runner, row
@@ -26,7 +25,7 @@ def said(text, rule):
 
 
 def read(found=CHECK, **view):
-    return Runner().read(FORMATS["github"](found, View(**{**HERE, **view})))
+    return Runner().read(FORMATS["github"].render(found, View(**{**HERE, **view})))
 
 
 def test_annotations_stand_on_their_lines_the_worst_first():
@@ -55,12 +54,12 @@ def test_annotations_stand_on_their_lines_the_worst_first():
 
 
 def test_the_last_line_is_the_verdict():
-    text = FORMATS["github"](CHECK, View(**HERE))
+    text = FORMATS["github"].render(CHECK, View(**HERE))
     assert text.endswith("\nFAILED: 1 failed, 2 warned, 1 not judged, 3 skipped, 1 passed\n")
 
 
 def test_what_passed_is_in_a_group_that_is_closed():
-    text = FORMATS["github"](CHECK, View(**HERE))
+    text = FORMATS["github"].render(CHECK, View(**HERE))
     assert read().groups == 0
     group = text.partition("::group::")[2].partition("::endgroup::")[0].splitlines()
     assert group[0] == "hookcli: 3 skipped, 1 passed"
@@ -200,6 +199,6 @@ def test_a_summary_without_gradients_has_no_table():
 
 
 def test_the_summary_of_a_training_has_a_table_for_each_record():
-    text = brief_training(GAN, View(**HERE))
+    text = brief(GAN, View(**HERE))
     assert text.count("**Gradients**") == 2
     assert "#### netG (Generator, Adam)" in text

@@ -29,7 +29,7 @@ from tests.formats.fabricate import (
 
 
 def draw(found=GRADS, form="table", **view):
-    return FORMATS[form](found, View(**view))
+    return FORMATS[form].render(found, View(**view))
 
 
 def tables(text):

@@ -14,13 +14,13 @@ import sys
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookcli.formats import markdown
-from hookcli.formats.grads import table
+from hookcli.formats.grads import document as grads
 from hookcli.formats.inspect.cells import Caller
 from hookcli.formats.parts import text
 from hookcli.formats.parts.widths import shrink
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
+from hookcli.outputs.escapes import markdown as quote
 from hookcli.report.report import ErrorInfo, UncalledRow
 from hookcli.text import closest
 from tests.formats.checks import row
@@ -105,8 +105,8 @@ def calls_of(function):
 def test_a_long_name_is_drawn_in_every_format(unit):
     held = named(unit * (LENGTH // len(unit)))
     for command in COMMANDS:
-        for name, render in FORMATS.items():
-            draw = render.files if render.writes_folder else render
+        for name, form in FORMATS.items():
+            draw = form.files if form.writes_folder else form.render
             assert draw(report(command, **held), View(width=80)), (command, name)
 
 
@@ -115,7 +115,9 @@ def test_the_calls_do_not_depend_on_how_wide_a_cell_is(command):
     for width in (80, 200):
         short, long = (
             calls_of(
-                lambda name=name: FORMATS["table"](report(command, **named(name)), View(width))
+                lambda name=name: FORMATS["table"].render(
+                    report(command, **named(name)), View(width)
+                )
             )
             for name in ("a" * 3_000, "a" * 30_000)
         )
@@ -144,7 +146,8 @@ def nodes(levels):
 @pytest.mark.parametrize("command", ["inspect", "grads", "trace"])
 def test_deep_trees_are_written_in_proportion(command, format):
     one, two = (
-        len(FORMATS[format](report(command, **deep(levels)), View())) for levels in (1500, 3000)
+        len(FORMATS[format].render(report(command, **deep(levels)), View()))
+        for levels in (1500, 3000)
     )
     assert two < 2.5 * one
 
@@ -152,7 +155,9 @@ def test_deep_trees_are_written_in_proportion(command, format):
 def test_the_slices_of_a_deep_backward_grow_in_proportion():
     one, two = (
         calls_of(
-            lambda n=n: FORMATS["perfetto"](report("trace", **deep(n), timings=nodes(n)), View())
+            lambda n=n: FORMATS["perfetto"].render(
+                report("trace", **deep(n), timings=nodes(n)), View()
+            )
         )
         for n in (600, 1200)
     )
@@ -175,7 +180,7 @@ def test_one_long_cell_does_not_widen_all_rows(command, format):
         ),
         "checks": tuple(row(f"r{i}" if i else long) for i in range(count)),
     }
-    drawn = FORMATS[format](report(command, **held), View(width=80))
+    drawn = FORMATS[format].render(report(command, **held), View(width=80))
     assert len(drawn) < 10 * len(long) + 4000 * count
 
 
@@ -188,7 +193,7 @@ def test_aliases_are_looked_up_once():
     aliases = tuple(f"y{i}" for i in range(3000))
     caller = dataclasses.replace(layer(0, "x", "N", None), aliases=aliases)
     rows = (caller, *(layer(i + 1, f"q{i}", "N", 0) for i in range(3000)))
-    drawn = FORMATS["tree"](report("inspect", layers=rows), View())
+    drawn = FORMATS["tree"].render(report("inspect", layers=rows), View())
     assert "q2999 (N)" in drawn
     assert Caller(caller).below("y7.fc") == "fc"
 
@@ -244,7 +249,7 @@ def test_a_place_leaves_out_the_way_to_the_last_installed_package(path):
 @given(st.text("ab[]_*2, \\|#(:\n/<&", max_size=14))
 @example("[*] and [*]")
 def test_runs_of_marks_are_quoted_one_by_one(said):
-    once = markdown.quote(said)
+    once = quote(said)
     assert once.replace("\\\\", "").count("\\\\") == 0
     for mark in "*|#`~":
         assert once.count(f"\\{mark}") == said.count(mark)
@@ -258,7 +263,7 @@ def test_names_are_told_apart_by_what_they_have_not_in_common(one, other):
     while "." in a and "." in b and a.rpartition(".")[2] == b.rpartition(".")[2]:
         a, b = a.rpartition(".")[0], b.rpartition(".")[0]
         expected = a, b
-    assert table._apart(".".join(one), ".".join(other)) == expected
+    assert grads._apart(".".join(one), ".".join(other)) == expected
 
 
 def test_hints_do_not_compare_long_names():

@@ -36,7 +36,7 @@ INSIDE = {
 
 
 def parse(found, **view):
-    return ET.fromstring(FORMATS["junit"](found, View(**view)).encode())
+    return ET.fromstring(FORMATS["junit"].render(found, View(**view)).encode())
 
 
 def cases(root, suite):
@@ -134,7 +134,7 @@ def test_hostile_names_leave_the_document_whole(name):
         row(name, name, status, message=name, value=[name], limit=name, place=name)
         for status in ("fail", "pass", "skip", "error")
     ]
-    text = FORMATS["junit"](report("check", checks=tuple(rows)), View())
+    text = FORMATS["junit"].render(report("check", checks=tuple(rows)), View())
     root = ET.fromstring(text.encode())
     well_formed(root)
     assert [suite.get("tests") for suite in root] == ["1", "4"]
@@ -151,5 +151,5 @@ def test_a_view_s_glob_picks_targets():
 
 
 def test_what_xml_cannot_hold_is_spelled_wherever_it_stands():
-    text = FORMATS["junit"](replace(CHECK, command="a\ufffeb"), View())
+    text = FORMATS["junit"].render(replace(CHECK, command="a\ufffeb"), View())
     assert ET.fromstring(text).get("name") == r"hookcli a\ufffeb"

@@ -58,7 +58,7 @@ def root_line(text):
 
 
 def test_repeated_calls_show_the_sum_of_what_they_save_and_the_highest_peaks():
-    text = FORMATS["table"](memory_report(), View())
+    text = FORMATS["table"].render(memory_report(), View())
     row = lines(text, "fc (Linear)")
     assert "×3" in row
     assert row.split()[-6:] == ["3.00", "kB", "6.00", "kB", "300", "B"]
@@ -67,11 +67,11 @@ def test_repeated_calls_show_the_sum_of_what_they_save_and_the_highest_peaks():
 
 
 def test_hidden_calls_are_in_the_row_that_hides_them():
-    text = FORMATS["table"](memory_report(), View(depth=0))
+    text = FORMATS["table"].render(memory_report(), View(depth=0))
     assert root_line(text)[-5:] == ["?", "9.00", "kB", "9.50", "kB"]
     known = memory_report()
     known = replace(known, layers=known.layers[:-1])
-    text = FORMATS["table"](known, View(depth=0))
+    text = FORMATS["table"].render(known, View(depth=0))
     assert root_line(text)[-6:] == ["3.02", "kB", "9.00", "kB", "9.50", "kB"]
 
 
@@ -83,7 +83,7 @@ def test_the_total_is_in_every_format(format):
         training("autocast=bfloat16", 1600, autocast="bfloat16"),
         training("batch=9", None, "fake tensors cannot run this", batch=9),
     )
-    text = FORMATS[format](memory_report(*steps), View())
+    text = FORMATS[format].render(memory_report(*steps), View())
     assert "11.20 GB" in lines(text, "Adam, batch 32, float16")
     assert "1.50 kB" in lines(text, "SGD, momentum=0.9, batch 64, float16")
     assert "1.60 kB" in lines(text, "autocast bfloat16")
@@ -91,7 +91,7 @@ def test_the_total_is_in_every_format(format):
 
 
 def test_rows_are_sorted_by_memory():
-    text = FORMATS["table"](memory_report(), View(sort="saved", columns=("name", "saved")))
+    text = FORMATS["table"].render(memory_report(), View(sort="saved", columns=("name", "saved")))
     names = [line.split()[0] for line in text.splitlines() if line.startswith(("fc", "(root)"))]
     assert names == ["fc", "fc", "fc", "(root)"]
 
@@ -107,7 +107,7 @@ def test_the_json_follows_the_schema():
 def test_an_old_report_has_no_figures():
     old = report("inspect", layers=[layer(0, "", "Net", None)])
     assert "memory" not in json.loads(to_json(old))
-    text = FORMATS["table"](old, View(columns=("name", "saved", "peak", "backward_peak")))
+    text = FORMATS["table"].render(old, View(columns=("name", "saved", "peak", "backward_peak")))
     assert lines(text, "(root)").split() == ["(root)", "?", "?", "?"]
 
 

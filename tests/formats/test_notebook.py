@@ -64,8 +64,9 @@ def test_a_report_has_its_facts_a_picture_and_a_table(known):
     assert {"Net", "run", "real tensors, train mode, cpu, seed 0"} <= set(read.words)
     picture = re.search(r"<svg.*</svg>", text, re.DOTALL)[0]
     ElementTree.fromstring(picture)
-    count = {"inspect": 3, "trace": 8, "grads": 5}[known.command]
-    assert len(read.rows) == count + 1  # and the titles
+    counts = {"inspect": [3], "trace": [8], "grads": [5, 3]}[known.command]
+    assert len(read.rows) == sum(counts) + len(counts)  # and the titles
+    assert read.tags.count("table") == len(counts)
     assert "script" not in read.tags
 
 

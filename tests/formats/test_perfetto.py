@@ -37,7 +37,7 @@ TIMED = report("trace", layers=LAYERS, events=EVENTS, timings=TIMINGS)
 
 def load(found):
     """The document, read by a reader that takes nothing but JSON."""
-    text = FORMATS["perfetto"](found, View())
+    text = FORMATS["perfetto"].render(found, View())
 
     def refuse(constant):
         raise AssertionError(f"{constant} is no JSON")
@@ -256,7 +256,7 @@ def test_nothing_timed_is_an_empty_timeline():
 
 def test_a_report_without_timings_says_how_to_get_them():
     with pytest.raises(RequestError) as caught:
-        FORMATS["perfetto"](report("trace"), View())
+        FORMATS["perfetto"].render(report("trace"), View())
     assert str(caught.value) == "the report has no timings"
     assert caught.value.hint.startswith("run `hookcli trace MODEL -f perfetto=")
 
@@ -279,18 +279,18 @@ def test_a_report_without_timings_says_how_to_get_them():
 )
 def test_timings_that_are_none_are_refused(timings):
     with pytest.raises(RequestError) as caught:
-        FORMATS["perfetto"](report("trace", timings=timings), View())
+        FORMATS["perfetto"].render(report("trace", timings=timings), View())
     assert caught.value.place == "-f perfetto"
 
 
 def test_a_timeline_is_drawn_from_a_saved_report():
-    again = from_json(FORMATS["json"](TIMED, View()))
-    assert FORMATS["perfetto"](again, View()) == FORMATS["perfetto"](TIMED, View())
+    again = from_json(FORMATS["json"].render(TIMED, View()))
+    assert FORMATS["perfetto"].render(again, View()) == FORMATS["perfetto"].render(TIMED, View())
 
 
 def test_a_view_changes_no_timeline():
     view = View(only="x", depth=0, phase="loss", columns=("nothing",), sort="nothing")
-    assert FORMATS["perfetto"](TIMED, view) == FORMATS["perfetto"](TIMED, View())
+    assert FORMATS["perfetto"].render(TIMED, view) == FORMATS["perfetto"].render(TIMED, View())
 
 
 def test_twenty_thousand_nodes_are_drawn():

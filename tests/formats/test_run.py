@@ -11,8 +11,9 @@ import pytest
 
 from hookcli.cli.targets.folders import add_files
 from hookcli.errors import RequestError
+from hookcli.formats.check.merged import merged
 from hookcli.formats.names import columns_of, sorts_of
-from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.run.facts import title
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
@@ -34,11 +35,11 @@ from tests.formats.training_reports import (
     training,
 )
 
-TEXTS = [name for name, row in TRAINING_FORMATS.items() if not row.writes_folder]
+TEXTS = [name for name, row in formats_of("run").items() if not row.writes_folder]
 
 
 def draw(report, form="table", **view):
-    return FORMATS[form].render_training(report, View(**view))
+    return FORMATS[form].render(report, View(**view))
 
 
 def rows_below(text, title):
@@ -50,7 +51,16 @@ def rows_below(text, title):
 
 
 def test_every_format_supports_a_training():
-    assert set(FORMATS) == set(TRAINING_FORMATS)
+    assert set(FORMATS) == set(formats_of("run"))
+
+
+def test_a_check_of_a_training_shows_findings_where_a_person_reads_and_else_the_records():
+    view = View(only_findings=True)
+    for form in ("table", "tree", "markdown"):
+        assert FORMATS[form].render(GAN, view) == FORMATS[form].render(merged(GAN), View())
+    assert FORMATS["table"].render(GAN, view).splitlines()[-1].startswith(("PASSED: ", "FAILED: "))
+    for form in ("json", "html", "svg", "junit"):
+        assert FORMATS[form].render(GAN, view) == FORMATS[form].render(GAN, View())
 
 
 def test_a_step_that_was_interrupted_is_not_counted_in_detail():
@@ -76,7 +86,7 @@ def test_the_summary_of_a_training_without_a_problem():
 def test_the_summary_tells_the_problem_first_and_how_to_see_it_again():
     assert summary(exploding(), View(width=90)).splitlines() == [
         "hookcli run train.py: stopped by --stop-on nonfinite, 8 of 413 steps in detail",
-        "      (0-2,every:100)",
+        "  (0-2,every:100)",
         "error: the loss became NaN at step 412: it was made in fc2 (Linear)",
         "  --> train.py:21",
         "  try: lower the learning rate, or clip gradients",
@@ -362,7 +372,7 @@ def test_tensorboard_has_the_figures_of_each_record_by_step(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     def read(report, folder):
-        add_files(folder, FORMATS["tensorboard"].training_files(report, View()))
+        add_files(folder, FORMATS["tensorboard"].files(report, View()))
         return EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
 
     events = read(CNN, tmp_path / "cnn")
@@ -421,7 +431,7 @@ def test_render_shows_a_saved_training(tmp_path, form):
     done = run_cli("render", file, "-f", form, COLUMNS="100")
     assert done.status == 0, done.err
     view = View(width=100, fail_on="never", exit_status=0)
-    assert done.out == FORMATS[form].render_training(GAN, view)
+    assert done.out == FORMATS[form].render(GAN, view)
 
 
 def test_render_refuses_what_a_training_does_not_have(tmp_path):

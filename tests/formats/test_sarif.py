@@ -32,7 +32,7 @@ HERE = {"root": "/repo", "start": "/repo"}
 def log(found=CHECK, **view):
     shown = View(**{**HERE, **view})
     status = exit_status(verdict_of(found, shown.fail_on))
-    text = FORMATS["sarif"](found, replace(shown, exit_status=status))
+    text = FORMATS["sarif"].render(found, replace(shown, exit_status=status))
     document = json.loads(text)
     VALIDATOR.validate(document)
     return document["runs"][0]
@@ -46,7 +46,7 @@ def by_rule(run, rule):
 def test_the_schema_is_the_official_one_and_refuses_what_is_wrong():
     assert SCHEMA["id"].endswith("/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json")
     jsonschema.Draft4Validator.check_schema(SCHEMA)
-    document = json.loads(FORMATS["sarif"](CHECK, View()))
+    document = json.loads(FORMATS["sarif"].render(CHECK, View()))
     assert document["$schema"] == SCHEMA["id"]
     document["runs"][0]["results"][0]["level"] = "fatal"
     assert not VALIDATOR.is_valid(document)
@@ -197,7 +197,7 @@ def test_hostile_names_are_words_and_nothing_else(name):
         for status in ("fail", "pass", "skip", "error")
     )  # fmt: skip
     found = report("check", checks=rows)
-    text = FORMATS["sarif"](found, View(**HERE))
+    text = FORMATS["sarif"].render(found, View(**HERE))
     assert text.isascii()
     assert "##[" not in text
     assert "\x1b" not in json.dumps(json.loads(text), ensure_ascii=False)
@@ -209,7 +209,9 @@ def test_hostile_names_are_words_and_nothing_else(name):
 
 def test_there_are_no_more_results_than_github_takes():
     rows = tuple(row(target=f"m{i}", severity="warning") for i in range(25_003))
-    text = FORMATS["sarif"](report("check", checks=(*rows, row(target="worst"))), View(**HERE))
+    text = FORMATS["sarif"].render(
+        report("check", checks=(*rows, row(target="worst"))), View(**HERE)
+    )
     [run] = json.loads(text)["runs"]
     assert len(run["results"]) == 25_000
     assert run["results"][0]["properties"]["target"] == "worst"
@@ -218,7 +220,9 @@ def test_there_are_no_more_results_than_github_takes():
 
 
 def test_a_saved_report_gives_the_same_bytes():
-    again = from_json(FORMATS["json"](CHECK, View()))
+    again = from_json(FORMATS["json"].render(CHECK, View()))
     assert again.checks == CHECK.checks
     for name in ("sarif", "junit", "github", "markdown"):
-        assert FORMATS[name](again, View(**HERE)) == FORMATS[name](CHECK, View(**HERE))
+        assert FORMATS[name].render(again, View(**HERE)) == FORMATS[name].render(
+            CHECK, View(**HERE)
+        )

@@ -96,7 +96,7 @@ def test_no_two_rows_of_a_table_look_alike(command, width):
         "inspect": (report("inspect", layers=calls), "layer"),
     }[command]  # fmt: skip
     for view in (View(width=width), View(width=width, columns=(column,))):
-        text = FORMATS["table"](found, view)
+        text = FORMATS["table"].render(found, view)
         assert len(set(rows_of(text))) == len(LONG), text  # the rows differ in the name only
 
 

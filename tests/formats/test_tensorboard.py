@@ -17,7 +17,7 @@ import hookcli
 from hookcli.cli.output import write_files
 from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.errors import RequestError
-from hookcli.formats.registry import DIFF_FORMATS, FORMATS
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.tensorboard.histograms import rebuild
 from hookcli.formats.view import View
 from hookcli.report.values import Leaf
@@ -171,7 +171,7 @@ def test_names_of_nodes_are_unique_and_have_no_special_characters(read):
 
 def test_the_text_is_the_report_in_markdown(read):
     [event] = read(TRACE).Tensors("hookcli/report")
-    assert event.tensor_proto.string_val == [FORMATS["markdown"](TRACE, View()).encode()]
+    assert event.tensor_proto.string_val == [FORMATS["markdown"].render(TRACE, View()).encode()]
 
 
 def test_values_that_are_not_finite_are_kept_as_they_are(read):
@@ -215,7 +215,7 @@ def test_every_command_s_report_can_be_written(read):
     for command in ("inspect", "trace", "grads", "check"):
         events = read(dataclasses.replace(GRADS, command=command, layers=LAYERS))
         assert events.Tags()["graph"]
-    assert "tensorboard" not in DIFF_FORMATS
+    assert "tensorboard" not in formats_of("diff")
 
 
 sample = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60) | st.lists(

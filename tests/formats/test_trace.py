@@ -19,7 +19,7 @@ from tests.formats.fabricate import EVENTS, TRACE, H, X, event, report, stats
 
 
 def draw(found=TRACE, form="table", **view):
-    return FORMATS[form](found, View(**view))
+    return FORMATS[form].render(found, View(**view))
 
 
 def body(text):

@@ -13,19 +13,20 @@ from hookcli.comparison.diff import CallDiff, CallRef, OrderDiff
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.comparison.trainings.training_diff import GradientDiff
 from hookcli.errors import RequestError
+from hookcli.formats.check.document import performed
 from hookcli.formats.check.merged import merged
-from hookcli.formats.check.table import performed
+from hookcli.formats.ci.step_summary import brief
 from hookcli.formats.diff.rows import CALLS, verdict
+from hookcli.formats.document import ranks
+from hookcli.formats.document.document import Document, Problem, ProblemsBlock
+from hookcli.formats.document.terminal import page
 from hookcli.formats.inspect.training import label, nothing_saved
-from hookcli.formats.notebook import report_html
-from hookcli.formats.parts import ranks
-from hookcli.formats.parts.page import labelled
+from hookcli.formats.notebook import render as notebook
 from hookcli.formats.parts.summary import notes, totals
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.run import facts
 from hookcli.formats.run.details import events, parameter_columns
 from hookcli.formats.run.findings import first_non_finite, made, tensor
-from hookcli.formats.run.markdown import brief
 from hookcli.formats.run.steps import select_steps
 from hookcli.formats.rundiff import lines
 from hookcli.formats.rundiff.steps import GRADIENTS, GradientDiffLine, ratio, select
@@ -51,11 +52,11 @@ FIRST = exploding(20).first_non_finite
 
 
 def draw(found, form="table", **view):
-    return FORMATS[form](found, View(**{"width": 200, **view}))
+    return FORMATS[form].render(found, View(**{"width": 200, **view}))
 
 
 def draw_training(found, form="table", **view):
-    return FORMATS[form].render_training(found, View(**{"width": 200, **view}))
+    return FORMATS[form].render(found, View(**{"width": 200, **view}))
 
 
 # Ranks
@@ -351,7 +352,9 @@ def test_an_advice_is_a_line_only_if_there_is_one():
 
 def test_a_label_that_is_wrapped_has_no_style():
     view = View(width=30, color=True)
-    assert "\x1b[" not in labelled("a long label of several words and more", "text", view, None)
+    for name, count in (("a label", 1), ("a long label of several words and many more", 0)):
+        found = Document("", [ProblemsBlock([Problem(name, "text")])])
+        assert page(found, view).count("\x1b[31m") == count
 
 
 def test_problems_beyond_the_first_are_counted_in_a_notebook_and_a_picture():
@@ -360,18 +363,17 @@ def test_problems_beyond_the_first_are_counted_in_a_notebook_and_a_picture():
     )
     many = replace(GRADS, diagnoses=problems, examined=("finite",))
     assert "more in the report" in draw(many, "svg")
-    html = report_html(many, View())
+    html = notebook(many, View())
     shown = sum(f"error: problem {i}<" in html for i in range(30))
     assert f"{30 - shown} more problems" in html
 
 
 def test_a_notebook_shows_the_error_of_a_run_and_no_picture_of_nothing():
     error = ErrorInfo("forward", "fc", 0, (), "ValueError", "no\nway", "net.py:3")
-    assert "ValueError in forward, in fc: no way" in report_html(
-        replace(GRADS, error=error), View()
-    )
-    assert "<svg" in report_html(GRADS, View())
-    assert "<svg" not in report_html(replace(GRADS, layers=(), parameters=()), View())
+    said = "ValueError in forward in &#x27;fc&#x27;, at net.py:3: no way"
+    assert said in notebook(replace(GRADS, error=error), View())
+    assert "<svg" in notebook(GRADS, View())
+    assert "<svg" not in notebook(replace(GRADS, layers=(), parameters=()), View())
 
 
 @pytest.mark.parametrize(("columns", "saved", "said"), [
@@ -409,7 +411,7 @@ def test_a_verdict_is_cut_to_its_column_without_what_the_other_column_shows():
 def test_calls_in_another_order_are_told():
     one, other = CallRef(0, "fc", 0, "Linear", None), CallRef(0, None, 0, "Made", None)
     diff = replace(compare(TRACE, TRACE), order=OrderDiff(one, other))
-    text = FORMATS["table"].render_diff(diff, View(width=200))
+    text = FORMATS["table"].render(diff, View(width=200))
     assert "the order of calls differs: A calls fc and B calls Made" in text
 
 

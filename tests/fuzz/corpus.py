@@ -181,7 +181,7 @@ def diffs() -> list[bytes]:
 
     norms = {"stem.weight": [0.5, 0.5]}
     pair = training(record([2.0, 1.5], norms)), training(record([2.0, 1.4], norms))
-    render = FORMATS["json"].render_diff
+    render = FORMATS["json"].render
     found = [
         compare(REPORTS[0], REPORTS[2]),
         compare_trainings(*pair, Tolerances(())),

@@ -94,7 +94,7 @@ def test_a_model_with_deep_inputs_and_outputs_runs_and_its_report_is_read_and_sh
     text = report.to_json()
     assert from_json(text, strict=True).layers == report.layers
     for name in ("table", "tree", "markdown", "html", "svg"):
-        assert FORMATS[name](report, View())
+        assert FORMATS[name].render(report, View())
 
 
 def test_hooks_change_a_value_that_is_nested_1000_deep(tmp_path):

@@ -20,9 +20,9 @@ from hookcli.comparison.compare import compare
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.console import Console
 from hookcli.errors import ProblemsError, RequestError
-from hookcli.formats.check.table import message
-from hookcli.formats.notebook import diff_html, report_html
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.check.document import message
+from hookcli.formats.notebook import render as notebook
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.view import View
 from hookcli.outputs import escapes
 from hookcli.outputs.sinks import SINKS
@@ -218,7 +218,7 @@ def test_each_format_has_its_row_and_its_law():
 
 def drawn(form, report):
     row = FORMATS[form]
-    return row.files(report, VIEW) if row.writes_folder else row(report, VIEW)
+    return (row.files if row.writes_folder else row.render)(report, VIEW)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -249,47 +249,47 @@ def test_no_name_is_a_command_on_a_timeline():
 
 
 @pytest.mark.parametrize("base", [SMALL, exploding(20)], ids=["small", "exploding"])
-@pytest.mark.parametrize("form", [n for n, f in FORMATS.items() if f.training_renderer is not None])
+@pytest.mark.parametrize("form", list(formats_of("run")))
 def test_no_name_is_a_command_in_the_report_of_a_training(form, base):
     row = FORMATS[form]
     if row.writes_folder:
         pytest.importorskip("tensorboard")
-    draw = row.training_files if row.writes_folder else row.render_training
+    draw = row.files if row.writes_folder else row.render
     clean = draw(base, VIEW)
     for turn in TURNS[:3] if form != "html" else TURNS[:1]:
         LAWS[form](draw(poisoned(base, turn), VIEW), clean)
 
 
-@pytest.mark.parametrize("form", [n for n, f in FORMATS.items() if f.diff_renderer is not None])
+@pytest.mark.parametrize("form", list(formats_of("diff")))
 def test_no_name_is_a_command_in_a_diff(form):
     base = plain("grads")
     one, two = poisoned(base, 0, ["one"]), poisoned(plain("grads", error=ERROR), 0, ["two"])
-    clean = FORMATS[form].render_diff(compare(one, two), VIEW)
+    clean = FORMATS[form].render(compare(one, two), VIEW)
     for turn in TURNS if form != "html" else TURNS[:2]:
         a, b = poisoned(base, turn), poisoned(plain("grads", error=ERROR), turn + turn % 2)
-        LAWS[form](FORMATS[form].render_diff(compare(a, b), VIEW), clean)
+        LAWS[form](FORMATS[form].render(compare(a, b), VIEW), clean)
 
 
-@pytest.mark.parametrize("form", [n for n, f in FORMATS.items() if f.run_diff_renderer is not None])
+@pytest.mark.parametrize("form", list(formats_of("rundiff")))
 def test_no_name_is_a_command_in_a_diff_of_trainings(form):
-    clean = FORMATS[form].render_run_diff(compare_trainings(SMALL, exploding(20)), VIEW)
+    clean = FORMATS[form].render(compare_trainings(SMALL, exploding(20)), VIEW)
     for turn in TURNS[:3] if form != "html" else TURNS[:1]:
         for a, b in ((SMALL, exploding(20)), (SMALL, SMALL)):
             diff = compare_trainings(poisoned(a, turn), poisoned(b, turn + 1))
-            LAWS[form](FORMATS[form].render_run_diff(diff, VIEW), clean)
+            LAWS[form](FORMATS[form].render(diff, VIEW), clean)
 
 
 def test_no_name_is_markup_in_a_notebook():
     for command in COMMANDS:
-        known = Elements(report_html(plain(command, error=ERROR), VIEW))
+        known = Elements(notebook(plain(command, error=ERROR), VIEW))
         for turn in TURNS[::2]:
-            seen = Elements(report_html(poisoned(plain(command, error=ERROR), turn), VIEW))
+            seen = Elements(notebook(poisoned(plain(command, error=ERROR), turn), VIEW))
             assert set(seen.tags) <= set(known.tags) | {"title", "path", "g"}
             assert seen.names <= known.names | {"d", "transform"}
             text_law("".join(seen.text))
     for turn in TURNS:
         diff = compare(poisoned(plain("grads"), turn), poisoned(plain("grads"), turn + 1))
-        seen = Elements(diff_html(diff, VIEW))
+        seen = Elements(notebook(diff, VIEW))
         assert not {"script", "img", "b", "a"} & set(seen.tags)
         text_law("".join(seen.text))
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookcli.comparison.compare import compare
 from hookcli.errors import HookcliError, RequestError
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.view import View
 from hookcli.report.distributed import (
     BucketRow,
@@ -184,12 +184,12 @@ NARROW = View(width=20, unicode=False, color=True, root="/r", start="/r", fail_o
 
 
 def draw_all(found):
-    for name, render in FORMATS.items():
-        if render.writes_folder:
-            assert all(render.files(found, View()).values())
+    for name, row in FORMATS.items():
+        if row.writes_folder:
+            assert all(row.files(found, View()).values())
             continue
         try:
-            text = render(found, NARROW if name == "tree" else View())
+            text = row.render(found, NARROW if name == "tree" else View())
         except RequestError:  # timings alone: only one format reads them
             assert name == "perfetto"
             continue
@@ -214,9 +214,8 @@ def test_a_doctored_report_is_refused_or_drawn(file, case):
     draw_all(judge_report(found, with_safe_set((), together=True)))
     for a, b in ((found, REPORTS[index]), (REPORTS[index], found), (found, found)):
         list(same_as(a, {"saved": b, "at": "*", "rtol": 1e-3, "report": "r.json"}))
-        for form in FORMATS.values():
-            if form.diff_renderer is not None:
-                form.render_diff(compare(a, b), View()).encode()
+        for form in formats_of("diff").values():
+            form.render(compare(a, b), View()).encode()
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

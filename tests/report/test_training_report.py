@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hookcli.errors import RequestError
-from hookcli.formats.registry import TRAINING_FORMATS
+from hookcli.formats.registry import formats_of
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.encode import to_json, training_to_json
@@ -155,12 +155,12 @@ NARROW = View(width=20, unicode=False, color=True, root="/r", start="/r", fail_o
 
 def draw_all(report):
     summary(report, NARROW).encode()
-    for name, row in TRAINING_FORMATS.items():
+    for name, row in formats_of("run").items():
         if row.writes_folder:
-            assert all(row.training_files(report, View()).values())
+            assert all(row.files(report, View()).values())
             continue
         try:
-            text = row.render_training(report, NARROW if name == "tree" else View())
+            text = row.render(report, NARROW if name == "tree" else View())
         except RequestError:  # timings alone: only one format reads them
             assert name == "perfetto"
             continue
@@ -198,6 +198,6 @@ def test_a_step_of_a_parameter_without_a_key_is_drawn(tmp_path, key):
             del step[key]
     (tmp_path / "r.json").write_text(json.dumps(document))
     found = read_any_report(str(tmp_path / "r.json"))
-    for form in TRAINING_FORMATS.values():
+    for form in formats_of("run").values():
         if not form.writes_folder and form.name != "perfetto":
-            assert form.render_training(found, View())
+            assert form.render(found, View())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.formats.check.table import performed
+from hookcli.formats.check.document import performed
 from tests.conftest import HEAD, SAMPLES, run_cli
 from tests.rules.judging import failed, judge, rows
 

@@ -108,13 +108,13 @@ def test_every_format_renders(name):
     report = inspected(name)
     for width in (40, 80, 200):
         for form in ("table", "tree", "markdown"):
-            text = FORMATS[form](report, View(width=width))
+            text = FORMATS[form].render(report, View(width=width))
             assert text.endswith("\n")
             if form == "table":
                 table = [line for line in text.splitlines() if line.startswith(("├", "└", "│"))]
                 assert all(len(line) <= max(width, 44) for line in table)
-    again = from_json(FORMATS["json"](report, View()))
-    assert FORMATS["json"](again, View()) == FORMATS["json"](report, View())
+    again = from_json(FORMATS["json"].render(report, View()))
+    assert FORMATS["json"].render(again, View()) == FORMATS["json"].render(report, View())
 
 
 def test_overridden_iterators_hide_nothing():

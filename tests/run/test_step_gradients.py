@@ -53,7 +53,7 @@ def test_each_step_has_the_gradients_of_plain_pytorch():
         )
         assert row.grad["norm"] == row.steps[-1]["grad"]["norm"]
         assert row.stats is not None
-    assert "Step 3" in FORMATS["table"](report, View(width=200))
+    assert "Step 3" in FORMATS["table"].render(report, View(width=200))
 
 
 def test_without_an_optimizer_step_ends_a_step():
@@ -117,7 +117,7 @@ def test_a_table_of_many_steps_shows_some_and_says_so():
             else:
                 model(X)
             optimizer.step()
-    text = FORMATS["table"](recording.report(), View(width=400))
+    text = FORMATS["table"].render(recording.report(), View(width=400))
     assert "Step 0" in text
     assert "Step 39" in text
     assert "12 of 40 steps are shown" in text

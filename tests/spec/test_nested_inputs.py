@@ -92,11 +92,10 @@ def test_what_needs_backward_is_not_combined_with_no_grad():
 
 
 def test_a_format_says_what_it_does_not_support():
-    folder = Format("x", "a folder", "nobody", "hookcli", "x:y", writes_folder=True)
-    with pytest.raises(LookupError, match="the format x has no text"):
-        folder(report("inspect"), View())
-    for render in (
-        folder.render_diff, folder.render_training, folder.training_files, folder.render_run_diff,
-    ):  # fmt: skip
-        with pytest.raises(LookupError, match="format x"):
-            render(None, View())
+    folder = Format("x", "a folder", "nobody", "hookcli", renderer="x:y", writes_folder=True)
+    with pytest.raises(LookupError, match="the format x writes a folder"):
+        folder.render(report("inspect"), View())
+    other = replace(folder, kinds=("diff",))
+    for render in (other.render, other.files):
+        with pytest.raises(LookupError, match="the format x does not support a report"):
+            render(report("inspect"), View())

@@ -25,8 +25,8 @@ from hookcli.cli.output import (
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.formats.check.merged import COMMAND, merged
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.check.merged import merged
+from hookcli.formats.format import REPORTS
 from hookcli.report.files import read_any_report, with_saved
 from hookcli.report.training import TrainingReport
 from hookcli.text import counted
@@ -149,23 +149,23 @@ def _run(flags: _Flags, console: Console) -> int:
         return only_this_rank(inputs.ran, inputs.targets, console)
     level: FailOn = "never" if update else inputs.fail_on
     view = dataclasses.replace(inputs.view, fail_on=level)
-    targets = inputs.targets
+    result: Report | TrainingReport
     if isinstance(inputs.report, TrainingReport):
-        training = _judged_training(inputs.report, inputs, accepted)
-        whole = tuple(target for target in targets if _is_of_records(target))
-        deliver(training, whole, view, console)
-        report, targets = merged(training), tuple(t for t in targets if t not in whole)
+        view = dataclasses.replace(view, only_findings=True)
+        result = _judged_training(inputs.report, inputs, accepted)
+        report = merged(result)
     else:
-        report = _judged(inputs.report, inputs, accepted, chosen=bool(flags.known.rule))
+        result = _judged(inputs.report, inputs, accepted, chosen=bool(flags.known.rule))
+        report = result
     if console.verbose:
-        from hookcli.formats.check.table import performed
+        from hookcli.formats.check.document import performed
 
         console.note(performed(report))
     beside, written = [], None
     if update and file is not None:
         text, written = baseline(report)
         beside = [(Path(file), text)]
-    deliver(report, targets, view, console, beside)
+    deliver(result, inputs.targets, view, console, beside)
     if not has_stdout(inputs.targets):
         note_verdict(report, level, console)
     if written is not None:
@@ -201,11 +201,6 @@ def _judged_training(
     return with_training_verdict(judge_training(report, checks, inputs.suppressions, accepted))
 
 
-def _is_of_records(target: Target) -> bool:
-    """Return whether a format shows the records of a training, not only its findings."""
-    return COMMAND not in FORMATS[target.format].by_command
-
-
 @dataclass(frozen=True, slots=True)
 class _CheckInput:
     """A report, the checks to apply to it, and where the result is written."""
@@ -239,7 +234,7 @@ def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
 
     config, file = config_of(flags.request.model), flags.request.model.config
     read = [name for name in (against, file, flags.known.read) if name]
-    targets = parse_targets(flags.output, read=read)
+    targets = parse_targets(flags.output, read=read, console=console, kinds=REPORTS)
     if flags.known.written is not None:
         check_separate(flags.known.written, targets, read)
     report = read_any_report(against)

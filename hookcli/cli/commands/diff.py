@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
 from hookcli.cli.errors import reporting
-from hookcli.cli.execute import while_watched
+from hookcli.cli.execute import load_renderers, while_watched
 from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import (
     ConsoleFlags,
@@ -20,23 +21,20 @@ from hookcli.cli.flags.options import (
     RequestFlags,
     RunFlags,
     ViewFlags,
-    formats_of,
+    only_formats,
 )
 from hookcli.cli.flags.signatures import argument, changes, lacks, option
 from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import (
     Target,
     check_writable,
-    file_texts,
+    deliver,
     parse_targets,
-    print_texts,
-    view_for,
-    write_files,
+    status_of,
 )
 from hookcli.console import Console
-from hookcli.errors import HookcliError, RequestError, Status
-from hookcli.formats.format import Format
-from hookcli.formats.registry import DIFF_FORMATS
+from hookcli.errors import HookcliError, RequestError
+from hookcli.formats.registry import formats_of
 from hookcli.spec.request import Command
 
 if TYPE_CHECKING:
@@ -135,7 +133,7 @@ def diff(
         ),
     ],
     view: Annotated[ViewFlags, lacks("phase", "depth", "columns", "sort")],
-    output: Annotated[OutputFlags, formats_of(DIFF_FORMATS)],
+    output: Annotated[OutputFlags, only_formats(formats_of("diff"))],
     messages: ConsoleFlags,
 ) -> int:
     """Show the first layer where two models differ.
@@ -157,10 +155,9 @@ def _run(flags: _Flags, console: Console) -> int:
         result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
         result, targets, view = _of_models(sides, tolerances, flags, console)
-    deliver_diff(result, targets, view, console)
-    if result.verdict == "same" or flags.request.gate.fail_on == "never":
-        return Status.FINE
-    return Status.FINDINGS
+    fail_on = flags.request.gate.fail_on or "error"
+    deliver(result, targets, dataclasses.replace(view, fail_on=fail_on), console)
+    return status_of(result, fail_on)
 
 
 def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
@@ -214,7 +211,8 @@ def _of_reports(
             place=f"--save {flags.compare.save}",
             hint="remove `--save`",
         )
-    targets = _targets(flags.output, tuple(side.source for side in sides))
+    read = [side.source for side in sides]
+    targets = parse_targets(flags.output, read=read, console=console, kinds=("diff", "rundiff"))
     view = view_of("inspect", flags.view, console)
     a, b = (read_any_report(side.source) for side in sides)
     if isinstance(a, TrainingReport) and isinstance(b, TrainingReport):
@@ -248,7 +246,8 @@ def _of_models(
     a, b = (
         _side(name, side, command, flags, console) for name, side in zip("AB", sides, strict=True)
     )
-    targets = _targets(flags.output, (*a.read, *b.read))
+    read = [*a.read, *b.read]
+    targets = parse_targets(flags.output, read=read, console=console, kinds=("diff",))
     if b.request.spec.inputs and not flags.request.model.inputs:
         console.note("the inputs of B are not used: both models get the batch of A")
     request = PairRequest(
@@ -262,7 +261,7 @@ def _of_models(
         functools.partial(compare_pair, request),
         console,
         targets,
-        lambda: _load_renderers(targets),
+        lambda: load_renderers(targets, "diff"),
     )
     if isinstance(result, Broken):
         from hookcli.cli.run_error import run_error
@@ -288,11 +287,6 @@ def _folder(name: str | None) -> Path | None:
     return folder
 
 
-def _load_renderers(targets: tuple[Target, ...]) -> None:
-    for target in targets:
-        DIFF_FORMATS[target.format].load_diff()
-
-
 def _side(
     name: str, side: SideText, command: Command, flags: _Flags, console: Console
 ) -> SideRequest:
@@ -300,35 +294,3 @@ def _side(
         return side_request(side, command, flags.request, flags.view, console)
     except HookcliError as error:
         raise prefix_side(error, name) from None
-
-
-def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
-    targets = parse_targets(flags, read=read)
-    for target in targets:
-        if target.format not in DIFF_FORMATS:
-            raise RequestError(
-                f"diff does not support format '{target.format}'",
-                place=f"-f {target.format}",
-                hint=f"choose from {', '.join(DIFF_FORMATS)}",
-            )
-    return targets
-
-
-def deliver_diff(
-    result: Diff | TrainingDiff, targets: tuple[Target, ...], view: View, console: Console
-) -> None:
-    """Render each format and write it: files first, stdout last."""
-    rendered = [
-        (target, _rendered(DIFF_FORMATS[target.format], result, view_for(target, view, console)))
-        for target in targets
-    ]
-    write_files(file_texts(rendered))
-    print_texts(rendered, console)
-
-
-def _rendered(row: Format, result: Diff | TrainingDiff, view: View) -> str:
-    from hookcli.comparison.diff import Diff
-
-    if isinstance(result, Diff):
-        return row.render_diff(result, view)
-    return row.render_run_diff(result, view)

@@ -12,6 +12,7 @@ from hookcli.cli.flags.signatures import argument, option
 from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
+from hookcli.formats.format import REPORTS
 from hookcli.report.files import read_any_report
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
@@ -49,7 +50,7 @@ def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: Co
     console = messages.console()
 
     def command() -> int:
-        targets = parse_targets(output, read=[saved.report])
+        targets = parse_targets(output, read=[saved.report], console=console, kinds=REPORTS)
         report = read_any_report(saved.report)
         shown = dataclasses.replace(
             view_of(None, view, console, kinds=saved.kinds),

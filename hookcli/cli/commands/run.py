@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.flags.options import ConsoleFlags, OutputFlags
+from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, output_text
 from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
 from hookcli.cli.flags.signatures import changes
 from hookcli.cli.help.layout import SectionedCommand
+from hookcli.formats.registry import formats_of
 
 EXAMPLES = (
     ("gradient norms and the first NaN of a training", "hookcli run train.py --epochs 3"),
@@ -75,7 +76,7 @@ def run(
     training: TrainingFlags,
     output: Annotated[
         OutputFlags,
-        changes("output", text="Write the report to FILE: as JSON, or in the one format of -f."),
+        changes("output", text=output_text(formats_of("run"), default="json")),
     ],
     messages: ConsoleFlags,
 ) -> int:

@@ -79,7 +79,7 @@ def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
         "check",
         flags,
         view=ViewFlags(),
-        output=OutputFlags(output=written.output),
+        output=OutputFlags(formats=("table",), output=written.output),
         console=console,
     )
     kept = kept_request(flags, Path() if file is None else file.parent)  # before a long run

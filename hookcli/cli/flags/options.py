@@ -25,7 +25,7 @@ from hookcli.cli.flags.signatures import (
 from hookcli.cli.flags.values import parse_python
 from hookcli.console import ColorOption, Console
 from hookcli.formats.names import columns_of, common, sorts_of
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.registry import FORMATS, SUFFIXES
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.request import Mode, Parallel, TensorsOption
 
@@ -273,9 +273,18 @@ def _formats_text(names: Iterable[str]) -> str:
     return f"Output format: {', '.join(names)}; repeatable if each has a FILE."
 
 
-def formats_of(names: Iterable[str]) -> Variation:
+def output_text(names: Iterable[str], default: str = "") -> str:
+    """Return the help of -o of a command that has these formats; `default` is of other suffixes."""
+    suffixes = ", ".join(row.suffix for row in SUFFIXES.values() if row.name in names)
+    rest = f", others mean {default}" if default else ""
+    return f"Write the report to FILE. Without -f a suffix chooses the format: {suffixes}{rest}."
+
+
+def only_formats(names: Iterable[str]) -> Variation:
     """Return the variation for a command that has only these formats."""
-    return changes("formats", text=_formats_text(names), complete=completions.formats(names))
+    names = tuple(names)
+    formats = changes("formats", text=_formats_text(names), complete=completions.formats(names))
+    return formats | changes("output", text=output_text(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +304,7 @@ class OutputFlags:
         "-o",
         "--output",
         metavar="FILE",
-        text="Write the report to FILE, if there is one format.",
+        text=output_text(FORMATS),
         section="Output",
     )
 

@@ -14,10 +14,10 @@ from typing import IO, TYPE_CHECKING
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
-from hookcli.cli.output import deliver, has_stdout, write_file
+from hookcli.cli.output import deliver, has_stdout
+from hookcli.cli.rank_files import write_rank
 from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import InterruptedRun, RequestError, Status
-from hookcli.formats.registry import FORMATS
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.schema import training_from_json
@@ -26,7 +26,6 @@ from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.rules.verdict import is_counted
 from hookcli.script.verdict import FOUND, send_verdict
 from hookcli.sentences import cannot_write
-from hookcli.spec.ranks import with_rank
 from hookcli.system.process_end import (
     fill_standard_streams,
     flush_streams,
@@ -110,7 +109,7 @@ def finish(end: EndRequest, text: bytes) -> int:
     )
     count = sum(is_counted(row, end.fail_on) for row in all_checks(report))
     if end.rank:
-        _write_rank(end, report, view)
+        write_rank(report, end.rank, end.targets)
         return FOUND if count else Status.FINE
     deliver(report, end.targets, view, end.console)
     if not has_stdout(end.targets) and not end.console.quiet:
@@ -131,13 +130,6 @@ def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
     checks = with_training_set(end.spec.checks)
     judged = judge_training(report, checks, end.spec.suppressions, compared=compared)
     return with_training_verdict(judged)
-
-
-def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
-    for target in end.targets:
-        if FORMATS[target.format].has_rank_files and target.file is not None:
-            file = target.file.with_name(with_rank(target.file.name, end.rank))
-            write_file(file, FORMATS[target.format].render_training(report, view))
 
 
 def _keep(end: EndRequest, text: bytes) -> int:

@@ -18,7 +18,6 @@ from hookcli.cli.help.next_command import command_line, run_hint, typed
 from hookcli.cli.output import (
     Target,
     check_stream,
-    check_training_format,
     check_writable,
     parse_targets,
 )
@@ -100,12 +99,7 @@ def training_request(
         spec = dataclasses.replace(spec, checks=checks)
     compared = [item.file for item in earlier]
     read = [name for name in (training.config, *_read(spec_of_script), *compared) if name]
-    summary = not output.formats and output.output is None
-    if not summary and not output.formats:
-        output = dataclasses.replace(output, formats=("json",))
-    targets = () if summary else _absolute(parse_targets(output, read=read, by_this_process=False))
-    for target in targets:
-        check_training_format(target)
+    targets = _targets(output, read, console)
     check_stream(spec.stream, targets, read, by_this_process=False)
     rank = of_torchrun(0)
     number = 0 if rank is None else rank.number
@@ -247,6 +241,22 @@ def _config(file: str | None, console: Console) -> Config:
 
 def _read(script: ScriptSpec) -> list[str]:
     return [] if script.is_module else [script.name]
+
+
+def _targets(output: OutputFlags, read: Sequence[str], console: Console) -> tuple[Target, ...]:
+    """Return the targets; none without flags, as a summary is printed then."""
+    if not output.formats and output.output is None:
+        return ()
+    return _absolute(
+        parse_targets(
+            output,
+            read=read,
+            console=console,
+            kinds=("run",),
+            default="json",
+            by_this_process=False,
+        )
+    )
 
 
 def _absolute(targets: Sequence[Target]) -> tuple[Target, ...]:

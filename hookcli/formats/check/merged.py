@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookcli.formats.parts.summary import TRAINING
+from hookcli.formats.names import TRAINING
 from hookcli.report.report import ErrorInfo, ModelInfo, Report, RunInfo, Totals
 from hookcli.report.training import ScriptInfo, TrainingReport
 

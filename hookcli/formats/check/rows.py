@@ -21,7 +21,6 @@ from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
-FIX = "to fix it"  # the label of how to fix a finding, in every format
 
 
 def rank(row: CheckRow) -> int:
@@ -53,6 +52,11 @@ def picked(report: Report, view: View) -> list[CheckRow]:
 def select_rows(report: Report, view: View) -> list[CheckRow]:
     """Return the rows of a view, the worst first."""
     return sorted(picked(report, view), key=rank)
+
+
+def is_finding(row: CheckRow) -> bool:
+    """Return whether a row failed or could not be judged."""
+    return row.status in {"fail", "error"}
 
 
 def sentence(row: CheckRow) -> str:

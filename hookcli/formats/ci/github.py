@@ -14,10 +14,13 @@ from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.parts.source import Source, finding_source, model_source, source_of
 from hookcli.formats.parts.text import place
+from hookcli.formats.parts.verdict import FIX
+from hookcli.formats.run.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import github_data, github_property
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
 from hookcli.text import counted, shorten
 
 _KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
@@ -49,7 +52,7 @@ def _finding(row: CheckRow, report: Report, view: View) -> str:
     message = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
     where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
     mend = check_rows.mend(row) if row.status == "fail" else ""
-    more = f"{where}\n{check_rows.FIX}: {mend}" if mend else where
+    more = f"{where}\n{FIX}: {mend}" if mend else where
     word = "not judged" if row.status == "error" else row.severity
     title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
     name = "warning" if word == "warning" else "error"
@@ -91,8 +94,9 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
     yield "::endgroup::"
 
 
-def render(report: Report, view: View) -> str:
+def render(result: Report | TrainingReport, view: View) -> str:
     """Render commands for the stdout of a step. The last line begins with PASSED or FAILED."""
+    report, view = shown_checks(result, view)
     rows = check_rows.select_rows(report, view)
     failed = [row for row in rows if row.status in {"fail", "error"}]
     lines = [*_raised(report, view), *(_finding(row, report, view) for row in failed)]

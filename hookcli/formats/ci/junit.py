@@ -12,10 +12,13 @@ from xml.etree import ElementTree as ET
 from hookcli.console import escape
 from hookcli.formats.check import rows
 from hookcli.formats.parts.text import place
+from hookcli.formats.parts.verdict import FIX
+from hookcli.formats.run.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import xml_text
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import is_counted
 
 _RUN = "run"
@@ -29,7 +32,7 @@ def _body(row: CheckRow) -> str:
         ("value: ", "" if row.value is None else rows.value_text(row.value)),
         ("limit: ", "" if row.limit is None else rows.value_text(row.limit)),
         ("at: ", rows.where(row)),
-        (f"{rows.FIX}: ", rows.mend(row)),
+        (f"{FIX}: ", rows.mend(row)),
         ("fingerprint: ", escape(row.fingerprint)),
     )
     return "\n".join(xml_text(f"{label}{text}") for label, text in parts if text)
@@ -106,8 +109,9 @@ def _count(suites: Iterable[ET.Element]) -> None:
             suite.set(attribute, str(len(suite.findall(f"testcase/{element}"))))
 
 
-def render(report: Report, view: View) -> str:
+def render(result: Report | TrainingReport, view: View) -> str:
     """Render a JUnit XML document. Warnings fail if the view's `fail_on` counts them."""
+    report, view = shown_checks(result, view)
     root = ET.Element("testsuites", name=f"hookcli {escape(report.command)}")
     _run(root, report)
     suites: dict[str, ET.Element] = {}

@@ -25,10 +25,12 @@ from hookcli.formats.parts.source import (
     model_source,
     source_of,
 )
+from hookcli.formats.run.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import json_text, sarif_message
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import Verdict, verdict_of
 
 SCHEMA = (
@@ -171,8 +173,9 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
     return json_text(f'{head},\n      "results": {listed}{end}\n')
 
 
-def render(report: Report, view: View) -> str:
+def render(result: Report | TrainingReport, view: View) -> str:
     """Render a log with one run and its findings, the worst first."""
+    report, view = shown_checks(result, view)
     rows = check_rows.select_rows(report, view)
     reported = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))

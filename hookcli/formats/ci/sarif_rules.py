@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.check.rows import FIX
 from hookcli.formats.parts.text import sentence
+from hookcli.formats.parts.verdict import FIX
 from hookcli.outputs.escapes import sarif_message
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule

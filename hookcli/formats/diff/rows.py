@@ -1,4 +1,4 @@
-"""The rows of a diff and their cells, for the table and the Markdown."""
+"""The rows of a diff and their cells."""
 
 from __future__ import annotations
 
@@ -183,6 +183,7 @@ def _cell(difference: TensorDiff | None) -> str:
     return "–" if difference is None else size((difference,))
 
 
+STATE_GIVE_WAY = ("shape", "gradient")
 STATE: dict[str, Column[StateDiff]] = {
     "name": Column("Parameter", _state_label, least=16, distinct=True),
     "shape": Column("Shape", _state_shape, least=10, spare=True),

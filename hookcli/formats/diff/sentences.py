@@ -1,4 +1,4 @@
-"""The sentences around the rows of a diff, for the table and the Markdown."""
+"""The sentences around the rows of a diff."""
 
 from __future__ import annotations
 

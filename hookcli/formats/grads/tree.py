@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hookcli.console import escape
-from hookcli.formats.grads import parameters, table
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Document, TreeBlock
+from hookcli.formats.grads import document, parameters
 from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.order import Ordered, measured
-from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.bars import Scale
 from hookcli.formats.parts.style import Style, number_style, paint, status_style
 from hookcli.formats.parts.text import figure, shape
@@ -122,19 +123,17 @@ def body(report: Report, view: View) -> list[str]:
     return out
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the tree, the totals, the problems and the notes."""
+def build(report: Report, view: View) -> Document:
+    """Return the document with the tree."""
     order = parameters.select_rows(report, view)
-    out = page.head_lines(report, view)
-    if text := page.verdict(report, view, width=0):
-        out += ["", text]
-    if lines := body(report, view):
-        out += ["", *lines]
-    out.append("")
-    out += [f"{name}: {text}" for name, text in table.totals(report)]
-    out += page.long_alarms([*table.alarms(report), *summary.failed(report)], view)
-    out += page.long_notes(table.notes(report, view, order, Ordered([])), view)
-    return page.plain("\n".join(out), view) + "\n"
+    return common.document(
+        report,
+        view,
+        [TreeBlock(body(report, view))],
+        totals=document.totals(report),
+        notes=document.notes(report, view, order, Ordered([])),
+        alarms=document.alarms(report),
+    )
 
 
 def _painted_label(line: GradientLine, width: int, view: View) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookcli.console import escape
-from hookcli.formats.parts.grid import LAST_TURN, Column, draw
+from hookcli.formats.parts.grid import LAST_TURN, Column
 from hookcli.formats.parts.text import size
 from hookcli.formats.view import View
 from hookcli.report.memory import TrainingMemory
@@ -48,18 +48,10 @@ def training_columns() -> dict[str, Column[TrainingMemory]]:
     }
 
 
-def training_table(report: Report, view: View) -> list[str]:
-    """Return the table; nothing without training steps."""
+def training_totals(report: Report) -> list[tuple[str, str]]:
+    """Return a (label, text) line with the total for each training step."""
     rows = () if report.memory is None else report.memory.training
-    if not rows:
-        return []
-    return [draw(training_columns(), rows, width=view.width, color=view.color)]
-
-
-def training_lines(report: Report) -> list[str]:
-    """Return a line with the total for each training step."""
-    rows = () if report.memory is None else report.memory.training
-    return [f"Training with {label(row)}: {size(row.total_bytes)}" for row in rows]
+    return [(f"Training with {label(row)}", size(row.total_bytes)) for row in rows]
 
 
 def training_notes(report: Report) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Document, TreeBlock
 from hookcli.formats.inspect import existing
 from hookcli.formats.inspect.cells import memory, no_output, parameters
-from hookcli.formats.inspect.table import lines, notes
-from hookcli.formats.inspect.training import training_lines, training_notes
+from hookcli.formats.inspect.document import lines, notes
+from hookcli.formats.inspect.training import training_notes, training_totals
 from hookcli.formats.names import MEMORY_COLUMNS
 from hookcli.formats.parts import summary
-from hookcli.formats.parts.page import head_lines, long_notes, plain
 from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.text import leaves_full, place
 from hookcli.formats.view import View
@@ -34,15 +35,15 @@ def body(report: Report, view: View) -> list[str]:
     return out
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the tree, existing hooks, totals and notes."""
-    out = [*head_lines(report, view), "", *body(report, view), ""]
-    if hooks := existing.lines(report, view):
-        out += [*hooks, ""]
-    out += [f"{name}: {text}" for name, text in summary.totals(report)]
-    out += training_lines(report)
-    out += long_notes([*notes(report, view), *training_notes(report)], view)
-    return plain("\n".join(out), view) + "\n"
+def build(report: Report, view: View) -> Document:
+    """Return the document with the tree and the existing hooks."""
+    return common.document(
+        report,
+        view,
+        [TreeBlock(body(report, view)), TreeBlock(existing.lines(report, view))],
+        totals=[*summary.totals(report), *training_totals(report)],
+        notes=[*notes(report, view), *training_notes(report)],
+    )
 
 
 def _no_output(row: LayerRow, view: View) -> str:

@@ -17,7 +17,8 @@ _GAP = 2  # between columns
 LAST_TURN = 9  # of shrinking: for columns that cannot be dropped
 _LEAST_ASKED = 8  # the least width of a column that cannot be dropped
 _WIDEST = 1000  # the largest width of a column that does not shrink
-MARKDOWN_WIDTH = 60  # the largest width of a cell in Markdown
+CELL_WIDTH = 60  # the largest width of a cell where a table has no width
+_LONGEST = 1000  # characters of a nested cell, as other rows are padded to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class Column(Generic[Row]):
     width to which it may shrink in that turn. A column that does not `grow` leaves to others the
     room that short forms of cells save. The cells of a `distinct` column are names: those that
     differ do not look alike when they are shortened.
+
+    `nested` returns the level of a row in a tree and its text without guides, for outputs that
+    indent it instead.
     """
 
     title: str
@@ -45,6 +49,7 @@ class Column(Generic[Row]):
     turns: tuple[tuple[int, int], ...] = ()
     grow: bool = True
     distinct: bool = False
+    nested: Callable[[Row], tuple[int, str]] | None = None
 
     def within(self, row: Row, width: int) -> str:
         """Return the cell within a width."""
@@ -201,9 +206,9 @@ def _line(
 
 
 def cells_of(
-    columns: Mapping[str, Column[Row]], rows: Sequence[Row], width: int = MARKDOWN_WIDTH
+    columns: Mapping[str, Column[Row]], rows: Sequence[Row], width: int = CELL_WIDTH
 ) -> list[list[str]]:
-    """Return the cells of each row, none wider than `width`."""
+    """Return the cells of each row, none wider than `width`; nested ones whole, without guides."""
     texts = [[column.text(row) for row in rows] for column in columns.values()]
     names = [
         ShortNames(partial(list, cells)) if column.distinct else None
@@ -211,6 +216,8 @@ def cells_of(
     ]
 
     def cell(column: Column[Row], known: ShortNames | None, text: str, row: Row) -> str:
+        if column.nested is not None:
+            return cut(column.nested(row)[1], _LONGEST)
         if len(text) <= width:
             return text.strip()
         return (column.within(row, width) if known is None else known.within(text, width)).strip()

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from hookcli.console import escape
+from hookcli.formats.names import TRAINING
 from hookcli.formats.parts.text import figure, number, place, shape, size
 from hookcli.report.report import Environment, ErrorInfo, Inputs, Report, RunInfo
 from hookcli.report.values import Tree
 from hookcli.text import counted, join_names, pluralize
 
-TRAINING = "run"  # the command of a report with the findings of a training
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
 _TARGET_ORIGINS = {
     "given": "given",

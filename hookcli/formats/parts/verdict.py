@@ -9,6 +9,7 @@ from hookcli.text import counted, join_names
 
 _MOST = 3  # sentences
 TRY = "try"  # the label of what to try
+FIX = "to fix it"  # the label of how to fix a finding, in every format
 GOOD = "no problem found"
 
 

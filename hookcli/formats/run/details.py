@@ -6,18 +6,19 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows, table as grads
-from hookcli.formats.inspect.table import draw_layers
+from hookcli.formats.document.document import TableBlock
+from hookcli.formats.grads import document as grads, flow as grads_flow, parameters as grads_rows
+from hookcli.formats.inspect import document as inspect
 from hookcli.formats.names import FLOW, TRAINED, columns_of, sorts_of
 from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import figure
 from hookcli.formats.run.facts import training_of
-from hookcli.formats.trace import events as trace_rows
-from hookcli.formats.trace.table import draw_events
+from hookcli.formats.trace import document as trace, events as trace_rows
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import LayerRow, ParameterRow, Report
@@ -27,21 +28,19 @@ from hookcli.text import counted
 _STEPS = 4  # that have a column with norms of gradients
 
 
-def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
-    """Return the tables; the names of columns that do not fit are added to `dropped`."""
+def tables(record: Report, view: View) -> list[TableBlock[Any]]:
+    """Return the tables."""
     if record.command in {"trace", "inspect"}:
         own = own_view(record, view)
         if not has_columns(record, view):
             return []
         if record.command == "inspect":
-            return [draw_layers(record, own, dropped)] if record.layers else []
-        return [draw_events(record, own, events(record, own), dropped)]
+            return [inspect.table(record, own)] if record.layers else []
+        return [trace.table(record, own, events(record, own))]
     order, flow = parameters(record, view), layers(record, view)
     return [
-        grads.draw_parameters(
-            parameter_columns(record, order.rows, view), order.rows, view, dropped
-        ),
-        grads.draw_flow(flow.rows, view, dropped),
+        grads.parameters_table(parameter_columns(record, order.rows, view), order.rows, view),
+        grads.flow_table(flow.rows, view),
     ]
 
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hookcli.console import escape
+from hookcli.formats.document.document import SectionBlock
 from hookcli.formats.order import measured
 from hookcli.formats.parts.short_names import shortened
-from hookcli.formats.parts.text import cut, figure
+from hookcli.formats.parts.text import cut, figure, place
 from hookcli.report.report import Report
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.training import ScriptInfo, TrainingReport
@@ -43,6 +44,12 @@ def title(record: Report) -> str:
     words = [word for word in (info.root_type, kind) if word]
     more = [word for i, word in enumerate(words) if word not in (info.root, *words[:i])]
     return f"{_short(name)} ({', '.join(map(_short, more))})" if more else _short(name)
+
+
+def section(record: Report) -> SectionBlock:
+    """Return the start of the part of a record."""
+    where = place(record.model.place) if record.model.place else ""
+    return SectionBlock(title(record), figures(record), problems(record), where)
 
 
 def figures(record: Report) -> list[str]:

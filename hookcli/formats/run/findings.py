@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hookcli.console import escape
+from hookcli.formats.document.document import Problem, ProblemsBlock
 from hookcli.formats.parts.summary import join_alike
 from hookcli.formats.parts.text import count, figure, place, shape
 from hookcli.formats.run.facts import training_of
@@ -19,7 +20,12 @@ _MOST = 3  # modules that no optimizer trains, and inputs of an operator
 FIRST = "first non-finite"
 FINITE = "finite"  # the rule whose diagnosis tells where the value was made
 UNHELD = "unheld_parameters"
-DETAILS = frozenset({"inputs", "reason", "batch"})  # labels of what is known of it
+
+
+def problems(report: TrainingReport) -> ProblemsBlock:
+    """Return the first value that is not finite, with what is known of it as details."""
+    first = first_non_finite(report)
+    return ProblemsBlock([Problem(*first[0], first[1:])] if first else [])
 
 
 def first_non_finite(report: TrainingReport) -> list[tuple[str, str]]:

@@ -6,17 +6,12 @@ import dataclasses
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from hookcli.console import escape
-from hookcli.errors import RequestError
-from hookcli.formats.check.merged import COMMAND, merged
-from hookcli.formats.names import columns_of, common, sorts_of
-from hookcli.formats.order import sort_key
+from hookcli.formats.check.merged import merged
 from hookcli.formats.run.facts import training_of
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
-from hookcli.text import listed_hint
 
 
 def shown_records(report: TrainingReport, view: View) -> tuple[tuple[Report, ...], View]:
@@ -37,8 +32,13 @@ def _is_named(record: Report, glob: str) -> bool:
     return any(fnmatchcase(name, glob) for name in (info.record, info.root, info.root_type))
 
 
-def shown_checks(report: TrainingReport, view: View) -> tuple[Report, View]:
-    """Return the checks of a view as one report, and a view that shows all of it."""
+def shown_checks(report: Report | TrainingReport, view: View) -> tuple[Report, View]:
+    """Return the checks of a training as one report, and a view that shows all of it.
+
+    The report of a run, whose checks a view selects later, stays as it is.
+    """
+    if isinstance(report, Report):
+        return report, view
     records, inner = shown_records(report, view)
     if inner.only is not None:
         records = tuple(
@@ -56,28 +56,3 @@ def _matching(record: Report, glob: str) -> Iterator[CheckRow]:
         targets = (row.target, row.target.removeprefix(name))
         if row.status == "error" or any(fnmatchcase(target, glob) for target in targets):
             yield row
-
-
-def check_view(report: TrainingReport, view: View) -> None:
-    """Check that a training has the columns and the sort key of the view.
-
-    Raises
-    ------
-    RequestError : a column or the sort key is unknown.
-    """
-    commands = (COMMAND, *dict.fromkeys(record.command for record in report.records))
-    known = {name: None for command in commands for name in columns_of(command)}
-    for name in view.asked or ():
-        if name not in known:
-            raise RequestError(
-                f"unknown column '{escape(name)}' of {COMMAND}",
-                place=f"--columns {','.join(view.columns)}",
-                hint=listed_hint(name, known, common(known)),
-            )
-    sorts = dict.fromkeys(name for command in commands for name in sorts_of(command))
-    if view.sort is not None and sort_key(view.sort) not in sorts:
-        raise RequestError(
-            f"a report of {COMMAND} cannot be sorted by '{escape(sort_key(view.sort))}'",
-            place=f"--sort {view.sort}",
-            hint=listed_hint(sort_key(view.sort), sorts, common(sorts)),
-        )

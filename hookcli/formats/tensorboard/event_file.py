@@ -35,15 +35,14 @@ _TEXT_PLUGIN = "text"
 _REPORT = "hookcli/report"  # the tag of the text
 
 
-def render(report: Report, view: View) -> dict[str, bytes]:
-    """Return the content of an event file by its name, which no other file has."""
-    page = FORMATS["markdown"](report, view)
-    return _file(_events(page, [report], scalars(report), histograms(report)))
+def render(report: Report | TrainingReport, view: View) -> dict[str, bytes]:
+    """Return the content of an event file by its name, which no other file has.
 
-
-def render_training(report: TrainingReport, view: View) -> dict[str, bytes]:
-    """Return the event file of a training. Several records are told apart by their names."""
-    page = FORMATS["markdown"].render_training(report, view)
+    Several records of a training are told apart by their names.
+    """
+    page = str(FORMATS["markdown"].render(report, view))
+    if isinstance(report, Report):
+        return _file(_events(page, [report], scalars(report), histograms(report)))
     several = len(report.records) > 1
     return _file(
         _events(

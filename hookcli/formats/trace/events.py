@@ -219,10 +219,8 @@ def totals(report: Report, shown: int) -> list[tuple[str, str]]:
     return lines + summary.flops(report)
 
 
-def notes(
-    report: Report, view: View, events: Ordered[EventRow], *, dropped: Sequence[str] = ()
-) -> list[str]:
-    """Return the notes below the events; `dropped` are the columns that do not fit."""
+def notes(report: Report, view: View, events: Ordered[EventRow]) -> list[str]:
+    """Return the notes below the events."""
     more: list[str] = []
     if isinstance(report.events, Streamed):
         streamed = report.events
@@ -234,7 +232,7 @@ def notes(
         more.append("recomputed: fired again during the backward pass, because checkpointing runs "
                     "the forward a second time")  # fmt: skip
     more += order_notes(view.sort, events)
-    more += [*_statistics_notes(events.rows, view), *summary.unfit(dropped)]
+    more += _statistics_notes(events.rows, view)
     return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 

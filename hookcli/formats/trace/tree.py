@@ -10,8 +10,9 @@ from typing import TypeAlias
 from hookcli.catalogue.kind import Moment
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Document, TreeBlock
 from hookcli.formats.inspect.fold import DEEPEST
-from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.text import leaves_full
 from hookcli.formats.trace import events as trace_rows
@@ -123,14 +124,13 @@ def body(report: Report, view: View) -> list[str]:
     return out
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the phases, the totals and the notes. Lines are not cut."""
+def build(report: Report, view: View) -> Document:
+    """Return the document with the phases as trees."""
     order = trace_rows.ordered_events(report, view)
-    out = page.head_lines(report, view)
-    if text := page.verdict(report, view, width=0):
-        out += ["", text]
-    out += [*body(report, view), ""]
-    out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(order.rows))]
-    out += page.long_alarms(summary.failed(report), view)
-    out += page.long_notes(trace_rows.notes(report, view, order), view)
-    return page.plain("\n".join(out), view) + "\n"
+    return common.document(
+        report,
+        view,
+        [TreeBlock(body(report, view))],
+        totals=trace_rows.totals(report, len(order.rows)),
+        notes=trace_rows.notes(report, view, order),
+    )

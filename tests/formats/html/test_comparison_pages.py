@@ -56,7 +56,7 @@ DIFF = dataclasses.replace(SAME, verdict="different", reasons=("2 of 3 calls",),
 
 
 def page(diff):
-    return FORMATS["html"].render_diff(diff, View())
+    return FORMATS["html"].render(diff, View())
 
 
 def texts(column):
@@ -159,7 +159,7 @@ A = training(record([3.0, 2.0, 1.0], GRADS), arguments=["--lr", "1"])
 
 
 def run_page(a, b):
-    return FORMATS["html"].render_run_diff(compare_trainings(a, b), View())
+    return FORMATS["html"].render(compare_trainings(a, b), View())
 
 
 def parted():

@@ -36,7 +36,7 @@ def unpack(text):
 
 
 def page(made):
-    return FORMATS["html"](made, View())
+    return FORMATS["html"].render(made, View())
 
 
 def elements(html, tag):

@@ -21,7 +21,7 @@ from tests.formats.training_reports import CNN, EMPTY, GAN, SMALL, exploding, re
 
 
 def page(report):
-    return FORMATS["html"].render_training(report, View())
+    return FORMATS["html"].render(report, View())
 
 
 def links(html):

@@ -134,8 +134,8 @@ def parse(source):
 
 def render(report, **view):
     if isinstance(report, TrainingReport):
-        return FORMATS["svg"].render_training(report, View(**view))
-    return FORMATS["svg"](report, View(**view))
+        return FORMATS["svg"].render(report, View(**view))
+    return FORMATS["svg"].render(report, View(**view))
 
 
 def picture(report, **view):

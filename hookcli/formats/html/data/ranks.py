@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.console import escape
+from hookcli.formats.document.ranks import alarms, sentence, totals
 from hookcli.formats.html.data.columns import rounded, text_column
 from hookcli.formats.html.data.references import References
-from hookcli.formats.parts.ranks import alarms, sentence, totals
 from hookcli.report.distributed import BucketRow, RankRow, UnitRow
 from hookcli.report.report import Report
 

@@ -1,23 +1,23 @@
-"""The table of a training: for each record its figures, its steps and its parameters."""
+"""The report of a training: for each record its figures, its steps and its parameters."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from hookcli.formats.check import document as check
 from hookcli.formats.check.merged import merged
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Block, Document, Fact, FactsBlock, TableBlock
 from hookcli.formats.order import notes as order_notes
-from hookcli.formats.parts import page, summary
-from hookcli.formats.parts.grid import draw
-from hookcli.formats.parts.style import Style, paint
-from hookcli.formats.parts.text import place
+from hookcli.formats.parts import summary
 from hookcli.formats.parts.verdict import shown
 from hookcli.formats.run import details, facts, findings
 from hookcli.formats.run.selection import shown_records
 from hookcli.formats.run.steps import GIVE_WAY, columns, select_steps
-from hookcli.formats.run.summary import non_finite_lines, note_line, record_line
 from hookcli.formats.view import View
 from hookcli.report.report import Report
+from hookcli.report.steps import StepRow
 from hookcli.report.training import TrainingReport
 
 
@@ -70,38 +70,41 @@ def failed(report: TrainingReport) -> list[tuple[str, str]]:
     return summary.failed(dataclasses.replace(whole, checks=rest))
 
 
-def render(report: TrainingReport, view: View) -> str:
-    """Render the script, the verdict, the records, the findings and the notes."""
+def build(report: TrainingReport, view: View) -> Document:
+    """Return the document with the figures, the steps and the tables of each record."""
+    if view.only_findings:
+        return check.build(merged(report), view)
     records, inner = shown_records(report, view)
-    dropped: list[str] = []
-    parts = ["\n".join(_head(report, view)), page.verdict(merged(report), view)]
+    blocks: list[Block] = []
     for record in records:
-        parts += _record(record, inner, dropped)
-    wrong = [page.labelled(a, b, view, page.alarm_style(a)) for a, b in failed(report)]
-    parts += ["\n".join(non_finite_lines(report, view)), "\n".join(wrong)]
-    notes = [
-        *findings.notes(report), *view_notes(records, inner), *summary.unfit(dropped)
-    ]  # fmt: skip
-    parts.append("\n".join(note_line(note, view) for note in notes))
-    return page.plain("\n\n".join(part for part in parts if part), view) + "\n"
+        rows = select_steps(facts.training_of(record), inner).rows
+        blocks += [
+            facts.section(record),
+            steps_table(rows, inner),
+            *details.tables(record, inner),
+        ]
+    return document(report, blocks, view_notes(records, inner))
 
 
-def _head(report: TrainingReport, view: View) -> Iterator[str]:
-    for i, (label, text) in enumerate(head(report)):
-        line = page.wrapped(f"{label:<7}{text}", view.width, indent=7)
-        yield paint(line, Style.TITLE, color=view.color) if i == 0 else line
+def document(report: TrainingReport, records: Sequence[Block], notes: Sequence[str]) -> Document:
+    """Return the document of a training with the parts of its records and the notes of a view."""
+    return Document(
+        facts.command_line(report.script),
+        (
+            FactsBlock([
+                Fact(label, text, is_title=i == 0, wraps=True)
+                for i, (label, text) in enumerate(head(report))
+            ]),
+            common.verdict(merged(report)),
+            *records,
+            findings.problems(report),
+            common.problems(failed(report)),
+        ),
+        [*findings.notes(report), *notes],
+    )  # fmt: skip
 
 
-def _record(record: Report, view: View, dropped: list[str]) -> list[str]:
-    """Return the parts of a record: its figures, its steps, and the tables of its preset."""
-    where = f"\n  --> {place(record.model.place)}" if record.model.place else ""
-    rows = select_steps(facts.training_of(record), view).rows
-    steps = draw(
-        columns(rows, view),
-        rows,
-        width=view.width,
-        give_way=GIVE_WAY if view.asked is None else (),
-        color=view.color,
-        dropped=dropped,
-    )
-    return [record_line(record, view) + where, steps, *details.tables(record, view, dropped)]
+def steps_table(rows: Sequence[StepRow], view: View) -> TableBlock[StepRow]:
+    """Return the table of steps."""
+    give_way = GIVE_WAY if view.asked is None else ()
+    return TableBlock(columns(rows, view), rows, "step", give_way=give_way, selectable=True)

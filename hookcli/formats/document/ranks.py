@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.document.document import TableBlock
+from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import figure, size
 from hookcli.formats.view import View
 from hookcli.report.distributed import BucketRow, DifferenceRow, Distributed, RankRow, UnitRow
@@ -61,15 +63,14 @@ _UNITS: dict[str, Column[UnitRow]] = {
 }
 
 
-def tables(report: Report, view: View) -> list[str]:
+def tables(report: Report, view: View) -> list[TableBlock[Any]]:
     """Return the tables of buckets and of shards; steps with the same buckets are shown once."""
     distributed = report.distributed
     if distributed is None or view.asked is not None:
         return []
-    width, color = view.width, view.color
     return [
-        draw(_BUCKETS, _telling(distributed), width=width, give_way=_GIVE_WAY, color=color),
-        draw(_UNITS, distributed.units, width=width, color=color),
+        TableBlock(_BUCKETS, _telling(distributed), "bucket", give_way=_GIVE_WAY),
+        TableBlock(_UNITS, distributed.units, "shard"),
     ]
 
 

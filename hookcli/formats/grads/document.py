@@ -1,18 +1,20 @@
-"""The tables of gradients: one row per parameter, then one row per call of a layer."""
+"""The report of grads: a table with one row per parameter, then one with a row per call."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hookcli.console import escape
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Document, TableBlock
 from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows
 from hookcli.formats.grads.non_finite import first_non_finite
 from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
 from hookcli.formats.order import Ordered, notes as order_notes
-from hookcli.formats.parts import page, summary
-from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import figure
 from hookcli.formats.view import View
 from hookcli.report.report import LayerRow, ParameterRow, Report
@@ -84,10 +86,8 @@ def notes(
     view: View,
     order: Ordered[ParameterRow],
     flow: Ordered[LayerRow],
-    *,
-    dropped: Sequence[str] = (),
 ) -> list[str]:
-    """Return the notes below the tables; `dropped` are the columns that do not fit."""
+    """Return the notes below the tables."""
     more = []
     if view.only is not None and not (order.rows or flow.rows):
         more.append(summary.no_match("name", "--only", view.only))
@@ -108,52 +108,36 @@ def notes(
     if pairs:
         more.append(f"shared parameters, shown and counted once: {join_names(pairs, _MOST)}")
     more += order_notes(view.sort, order, flow)
-    more += [*grads_flow.unmeasured(flow.rows, view), *summary.unfit(dropped)]
+    more += grads_flow.unmeasured(flow.rows, view)
     return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
-def draw_parameters(
-    columns: Mapping[str, Column[ParameterRow]],
-    rows: list[ParameterRow],
-    view: View,
-    dropped: list[str],
-) -> str:
-    """Return the first table; the columns that do not fit are added to `dropped`."""
-    return draw(
-        columns,
-        rows,
-        width=view.width,
-        give_way=grads_rows.give_way(rows, view),
-        color=view.color,
-        dropped=dropped,
-    )
+def parameters_table(
+    columns: Mapping[str, Column[ParameterRow]], rows: list[ParameterRow], view: View
+) -> TableBlock[ParameterRow]:
+    """Return the first table."""
+    give_way = grads_rows.give_way(rows, view)
+    return TableBlock(columns, rows, "parameter", give_way=give_way, selectable=True)
 
 
-def draw_flow(rows: list[LayerRow], view: View, dropped: list[str]) -> str:
-    """Return the second table; the columns that do not fit are added to `dropped`."""
-    return draw(
-        grads_flow.columns(rows, view),
-        rows,
-        width=view.width,
-        give_way=grads_flow.GIVE_WAY if view.asked is None else (),
-        color=view.color,
-        dropped=dropped,
-    )
+def flow_table(rows: list[LayerRow], view: View) -> TableBlock[LayerRow]:
+    """Return the second table."""
+    give_way = grads_flow.GIVE_WAY if view.asked is None else ()
+    columns = grads_flow.columns(rows, view)
+    return TableBlock(columns, rows, "call", give_way=give_way, selectable=True)
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, both tables, the totals, the problems and the notes."""
+def build(report: Report, view: View) -> Document:
+    """Return the document with both tables."""
     order, flow = parameters(report, view), grads_flow.select_rows(report, view)
-    dropped: list[str] = []
-    tables = [
-        draw_parameters(grads_rows.columns(order.rows, view), order.rows, view, dropped),
-        draw_flow(flow.rows, view, dropped),
-    ]
-    return page.assemble(
+    return common.document(
         report,
         view,
-        tables,
+        [
+            parameters_table(grads_rows.columns(order.rows, view), order.rows, view),
+            flow_table(flow.rows, view),
+        ],
         totals=totals(report),
-        notes=notes(report, view, order, flow, dropped=dropped),
+        notes=notes(report, view, order, flow),
         alarms=alarms(report),
     )

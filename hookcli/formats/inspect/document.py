@@ -1,19 +1,20 @@
-"""The default format: a table like torchinfo's, one row per call, as wide as the terminal."""
+"""The report of inspect: a table like torchinfo's, one row per call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from hookcli.formats.document import common
+from hookcli.formats.document.document import Document, TableBlock
 from hookcli.formats.inspect import existing
 from hookcli.formats.inspect.cells import RIGHT, Caller, cell, cost, label, memory
 from hookcli.formats.inspect.fold import DEEPEST, CallNode, fold
-from hookcli.formats.inspect.training import nothing_saved, training_notes, training_table
+from hookcli.formats.inspect.training import nothing_saved, training_columns, training_notes
 from hookcli.formats.names import COLUMNS, MEMORY_COLUMNS
 from hookcli.formats.order import notes as order_notes, sort_key
-from hookcli.formats.parts import page, summary
-from hookcli.formats.parts.grid import LAST_TURN, Column, draw
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.grid import LAST_TURN, Column
 from hookcli.formats.parts.short_names import ShortNames
 from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import cut
@@ -137,14 +138,15 @@ def columns(report: Report, view: View) -> list[str]:
 
 # Columns that are not in the table by default, and are added if it is sorted by them.
 SHOWN_IF_SORTED = ("own", "trainable", "call", "flops")
+_LONGEST = 1000  # characters of a cell
 _TITLE_ROOM = 2  # characters by which columns are wider than their titles
 _SHAPES = {"input", "output"}
 _TEXTS = {"place", "notes", "aliases", "name"}
 _GIVE_WAY = ("input", "flops", "macs")  # dropped on a narrow terminal, in this order
 
 
-def _column(name: str, width: int, names: ShortNames) -> Column[LayerLine]:
-    """Return a column of a table that is `width` wide.
+def _column(name: str, names: ShortNames) -> Column[LayerLine]:
+    """Return a column.
 
     Text columns shrink first, then shapes, then the tree of layers, then both as far as possible.
     """
@@ -160,22 +162,23 @@ def _column(name: str, width: int, names: ShortNames) -> Column[LayerLine]:
             fit=partial(fit, names=names),
             turns=((2, 36), (4, 16)),
             guides=guides_in,
+            nested=lambda line: (len(line.guides) // 3, line.label),
         )
     if name in _SHAPES:
         return Column(
             title,
-            lambda line: within(line, width),
+            lambda line: within(line, _LONGEST),
             fit=within,
-            style=lambda line: Style.WRONG if within(line, width) == "raised" else None,
+            style=lambda line: Style.WRONG if within(line, _LONGEST) == "raised" else None,
             turns=((1, 24), (3, 13)),
             grow=False,
         )
     turns = ((0, 16), (LAST_TURN, 8)) if name in _TEXTS else ()
-    return Column(title, lambda line: within(line, width), right=right, turns=turns)
+    return Column(title, lambda line: within(line, _LONGEST), right=right, turns=turns)
 
 
-def notes(report: Report, view: View, dropped: Sequence[str] = ()) -> list[str]:
-    """Return the notes below the rows of calls; `dropped` are the columns that do not fit."""
+def notes(report: Report, view: View) -> list[str]:
+    """Return the notes below the rows of calls."""
     more: list[str] = []
     if view.flat():
         order = shown_rows(report, view)
@@ -186,51 +189,41 @@ def notes(report: Report, view: View, dropped: Sequence[str] = ()) -> list[str]:
     elif (levels := view.levels(report)) is not None:
         hidden = sum(row.depth > levels for row in report.layers)
         more += [f"{counted(hidden, 'call')} below depth {levels} not shown"] if hidden else []
-    return [*summary.notes(report, view.only), *more, *summary.unfit(dropped)]
+    return [*summary.notes(report, view.only), *more]
 
 
-def draw_layers(report: Report, view: View, dropped: list[str]) -> str:
-    """Return the table of the calls; the columns that do not fit are added to `dropped`."""
+def table(report: Report, view: View) -> TableBlock[LayerLine]:
+    """Return the table of the calls."""
     drawn = lines(report, view)
     names = ShortNames(lambda: [line.label for line in drawn])
-    return draw(
-        {name: _column(name, view.width, names) for name in columns(report, view)},
+    return TableBlock(
+        {name: _column(name, names) for name in columns(report, view)},
         drawn,
-        width=view.width,
+        "call",
         give_way=()
         if view.asked
         else [name for name in _GIVE_WAY if name != sort_key(view.sort or "")],
-        color=view.color,
+        selectable=True,
         title_room=_TITLE_ROOM,
-        empty=True,
-        dropped=dropped,
+        keeps_titles=True,
     )
 
 
-def _draw_existing(report: Report, view: View) -> str:
-    return draw(
-        existing.COLUMNS,
-        existing.first_groups(report, view),
-        width=view.width,
-        color=view.color,
-    )
-
-
-def render(report: Report, view: View) -> str:
-    """Render the model, the tables, the totals and the notes."""
-    dropped: list[str] = []
-    drawn = draw_layers(report, view, dropped) if report.layers else ""
-    return page.assemble(
+def build(report: Report, view: View) -> Document:
+    """Return the document with the calls, the memory of training steps, and existing hooks."""
+    training = () if report.memory is None else report.memory.training
+    hooks = existing.first_groups(report, view)
+    return common.document(
         report,
         view,
         [
-            drawn,
-            *training_table(report, view),
-            _draw_existing(report, view),
+            *([table(report, view)] if report.layers else []),
+            TableBlock(training_columns(), training, "training step"),
+            TableBlock(existing.COLUMNS, hooks, "existing hook"),
         ],
         totals=summary.totals(report),
         notes=[
-            *notes(report, view, dropped),
+            *notes(report, view),
             *nothing_saved(report, view),
             *training_notes(report),
             *existing.notes(report, view),

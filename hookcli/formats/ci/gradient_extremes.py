@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hookcli.console import escape
+from hookcli.formats.document.document import TableBlock
 from hookcli.formats.grads.parameters import stat
-from hookcli.formats.markdown import grid
 from hookcli.formats.parts.bars import Scale, positive
 from hookcli.formats.parts.color_scale import CellKind, cell_kind
 from hookcli.formats.parts.grid import Column
@@ -34,15 +34,15 @@ class _Extreme(NamedTuple):
     norm: float | None
 
 
-def gradient_table(report: Report) -> str:
-    """Return the absent, the smallest and the largest gradients in the report's order.
+def gradient_table(report: Report) -> list[TableBlock[_Extreme]]:
+    """Return a table of the absent, the smallest and the largest gradients, in the report's order.
 
-    It is "" if no gradient was measured.
+    There is none if no gradient was measured.
     """
     cells = [cell_kind(row.grad, row.status) for row in report.parameters]
     norms = [positive(stat(row.grad, "norm")) for row in report.parameters]
     if not any(cell in {"value", "nan", "inf", "zero"} for cell in cells):
-        return ""
+        return []
     chosen = _chosen(cells, norms)
     scale = Scale.over(norms, unicode=True)
     rows = [_Extreme(report.parameters[i], cells[i], norms[i]) for i in chosen]
@@ -54,14 +54,9 @@ def gradient_table(report: Report) -> str:
         "status": Column("Status", lambda row: _WORDS.get(row.kind, "ok")),
     }
     count = sum(cell not in {"frozen", "unknown"} for cell in cells)
-    return f"{_title(len(rows), count)}\n\n{grid(columns, rows)}"
-
-
-def _title(shown: int, count: int) -> str:
-    if shown == count:
-        return "**Gradients**"
     which = "the absent, the smallest and the largest"
-    return f"**Gradients**: {which}, {shown} of {counted(count, 'parameter')}"
+    part = f"{which}, {len(rows)} of {counted(count, 'parameter')}" if len(rows) < count else ""
+    return [TableBlock(columns, rows, "parameter", title="Gradients", subtitle=part)]
 
 
 def _chosen(cells: Sequence[CellKind], norms: Sequence[float | None]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 from hookcli.catalogue.probes import PROBES
@@ -11,6 +12,7 @@ from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule, RuleOption
+from hookcli.spec.checks import ProbeRequest
 from hookcli.text import shorten
 
 
@@ -101,8 +103,18 @@ def rule_data(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "description": rule.says,
         **{name: getattr(rule, name) for name in names},
-        "needs": list(rule.needs(rule.filled({}))),
-        "watches": list(rule.watches(rule.filled({}))),
+        "needs": [_request(request) for request in rule.needs(rule.filled({}))],
+        "watches": [_request(request) for request in rule.watches(rule.filled({}))],
         "diagnoses": rule.diagnoses,
         "options": [dataclasses.asdict(option) for option in rule.options],
     }
+
+
+def _request(request: ProbeRequest) -> str:
+    """Return a request as version 0.1 wrote it: `ranges:float16:65536`, or options as JSON."""
+    options = request.given()
+    if not options:
+        return request.name
+    if None in options.values():
+        return f"{request.name}:{json.dumps(options)}"
+    return ":".join((request.name, *map(str, options.values())))

@@ -6,6 +6,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
+from hookcli.report.ranges import Count, Dimension, Index, Real, Size
 from hookcli.report.values import Number
 
 
@@ -29,8 +30,8 @@ class LossTerm(TypedDict):
     chance: Number
     random: Number
     spread: Number
-    targets: int
-    classes: int | None
+    targets: Size
+    classes: Size | None
     kind: str
 
 
@@ -39,7 +40,7 @@ class LossInput(TypedDict):
 
     loss: str
     gets: str
-    classes: int | None
+    classes: Size | None
     module: str | None
     place: str | None
 
@@ -48,7 +49,7 @@ class ActiveDropout(TypedDict):
     """A function that dropped values in eval mode, and the call that it ran in."""
 
     function: str
-    p: float
+    p: Real
     name: str | None
     module: str | None
     place: str | None
@@ -59,25 +60,25 @@ class EvalForward(TypedDict):
 
     buffers: list[str]
     parameters: list[str]
-    tensors: int
+    tensors: Count
     dropout: list[ActiveDropout]
 
 
 class OverfitOptions(TypedDict):
     """The options of the rule overfits_one_batch."""
 
-    steps: int
-    drop: float
-    lr: float | None
+    steps: Count
+    drop: Real
+    lr: Real | None
 
 
 class Overfit(TypedDict):
     """The losses of a training on one batch: before each step, and the last one."""
 
-    steps: int
-    drop: float
+    steps: Count
+    drop: Real
     optimizer: str
-    lr: float | None
+    lr: Real | None
     losses: list[Number]
     options: OverfitOptions
 
@@ -85,7 +86,7 @@ class Overfit(TypedDict):
 class CausalityOptions(TypedDict):
     """The options of the rule causal."""
 
-    dim: int
+    dim: Dimension
     input: str | None
     output: str | None
 
@@ -93,11 +94,11 @@ class CausalityOptions(TypedDict):
 class Causality(TypedDict):
     """How much an output at a time changes if later inputs are replaced."""
 
-    dim: int
-    size: int
+    dim: Dimension
+    size: Size
     relative: Number
     output: str
-    time: int
+    time: Size
     dtype: str
     inputs: list[str]
     outputs: list[str]
@@ -107,7 +108,7 @@ class Causality(TypedDict):
 class ClippingHook(TypedDict):
     """A hook whose action clips, by its index."""
 
-    hook: int
+    hook: Index
     action: str
     limit: str
     place: str
@@ -125,7 +126,7 @@ class Stepped(TypedDict):
     """The optimizer of a step."""
 
     optimizer: str
-    lr: float | None
+    lr: Real | None
 
 
 InOneMemory = TypedDict("InOneMemory", {"with": list[str]})  # the other parameters in its memory
@@ -145,7 +146,7 @@ class Unregistered(TypedDict):
     """Parameters in the graph that the model does not have; `kind` is how it keeps them, if so."""
 
     kind: str
-    count: int
+    count: Count
 
 
 TRAINING: dict[str, Any] = {

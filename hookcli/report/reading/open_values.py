@@ -18,6 +18,7 @@ from hookcli.report.measured.training import (
     FailedMeasurement,
     NotMeasured,
 )
+from hookcli.report.ranges import Count, Dimension, Index, Size
 from hookcli.report.values import Number
 
 _Figure: TypeAlias = Number | None
@@ -37,19 +38,31 @@ class Figures(TypedDict, total=False):
 class Statistics(Figures, total=False):
     """The result of `stats`; `finite` contains the figures of the finite elements."""
 
-    numel: int | None
-    zeros: int | None
-    nans: int | None
-    infs: int | None
+    numel: Size | None
+    zeros: Size | None
+    nans: Size | None
+    infs: Size | None
     finite: Figures | None
 
 
 class StepStatistics(TypedDict, total=False):
     """A parameter in one step; steps count from 0."""
 
-    step: int
+    step: Index
     grad: Statistics | None
     status: str | None
+
+
+class OperatorInput(TypedDict, total=False):
+    """An input of the operator that made the first value that is not finite."""
+
+    name: str | None
+    dtype: str | None
+    shape: list[Size | None] | None
+    min: _Figure
+    max: _Figure
+    nans: Size | None
+    infs: Size | None
 
 
 class TensorSketch(TypedDict):
@@ -57,14 +70,14 @@ class TensorSketch(TypedDict):
 
     digest: str
     norm: Number
-    nonfinite: int
+    nonfinite: Size
     projections: list[Number]
 
 
 class CallSketch(TypedDict):
     """The tensors of one call."""
 
-    order: int
+    order: Index
     inputs: list[TensorSketch | None]
     outputs: list[TensorSketch | None]
 
@@ -73,14 +86,14 @@ class Misfit(TypedDict):
     """A weight with different shapes in A and B."""
 
     name: str
-    a_shape: list[int | None]
-    b_shape: list[int | None]
+    a_shape: list[Size | None]
+    b_shape: list[Size | None]
 
 
 class TakenWeights(TypedDict):
     """The result of loading A's weights into B."""
 
-    loaded: int
+    loaded: Count
     differed: list[str]
     misfits: list[Misfit]
     only_a: list[str]
@@ -91,8 +104,8 @@ class CountedPasses(TypedDict):
     """The numbers of forwards and backwards, and the rules that required them."""
 
     mode: str
-    forwards: int
-    backwards: int
+    forwards: Count
+    backwards: Count
     rules: list[str]
 
 
@@ -100,12 +113,12 @@ class NonFinite(TypedDict):
     """Non-finite elements of a parameter or buffer."""
 
     at: str
-    nans: int
-    infs: int
-    minus_infs: int
-    numel: int
-    order: int | None
-    step: int
+    nans: Size
+    infs: Size
+    minus_infs: Size
+    numel: Size
+    order: Index | None
+    step: Index
 
 
 class NonFiniteCall(NonFinite):
@@ -118,24 +131,24 @@ class NonFiniteCall(NonFinite):
 class NonFiniteGradient(NonFiniteCall):
     """Non-finite elements of the gradient of an output, and the calls that used the output."""
 
-    taken_by: list[int]
+    taken_by: list[Index]
 
 
 class Samples(TypedDict):
     """How much the output of a sample changes with the other samples."""
 
-    samples: int
-    dim: int
+    samples: Size
+    dim: Dimension
     relative: Number
     dtype: str
     output: str
-    sample: int
+    sample: Index
 
 
 class Repeated(TypedDict):
     """The differences between two runs with the same seed."""
 
-    compared: int
+    compared: Count
     differ: list[str]
     largest: Number
 
@@ -143,11 +156,11 @@ class Repeated(TypedDict):
 class ActivationsRead(TypedDict):
     """How many activations, outputs and masks were read."""
 
-    dead_units: int
-    saturated_values: int
-    one_hot_rows: int
-    constant_output: int
-    masked_rows: int
+    dead_units: Size
+    saturated_values: Size
+    one_hot_rows: Size
+    constant_output: Size
+    masked_rows: Size
 
 
 class GradientCut(TypedDict):
@@ -164,14 +177,14 @@ class GradientCut(TypedDict):
 class CutCount(TypedDict):
     """The number of cuts, or of parameters that got no gradient or only zeros."""
 
-    count: int
+    count: Count
 
 
 class LostPath(TypedDict):
     """Why parameters got no gradient: `cut_off` are the parts of the model that contain them."""
 
     why: str
-    parameters: int
+    parameters: Count
     cut_off: list[str]
 
 
@@ -198,7 +211,7 @@ class LostAtOperator(LostAtLayer):
 
 
 _REPEATED: Any = NotMeasured | FailedMeasurement | Repeated
-_COUNT: Any = int | None
+_COUNT: Any = Size | None
 _SKETCH: Any = TensorSketch | None
 _PROBES: dict[str, Any] = {
     "sketch": CallSketch,
@@ -207,7 +220,7 @@ _PROBES: dict[str, Any] = {
     "sketch_gradient": _SKETCH,
     "weights": TakenWeights | None,
     "passes": CountedPasses,
-    "values_read": int,
+    "values_read": Size,
     "activations_read": ActivationsRead,
     "samples": NotMeasured | FailedMeasurement | Samples,
     "repeat_eval": _REPEATED,
@@ -215,6 +228,7 @@ _PROBES: dict[str, Any] = {
     "cuts": NotMeasured | FailedMeasurement | CutCount | GradientCut,
     "connected": bool,
     **TRAINING,
+    "backward_flops": _COUNT,
     "backward_flops_total": _COUNT,
     "saved_for_backward": _COUNT,
     "training_memory_estimate": _COUNT,
@@ -247,6 +261,11 @@ def check_statistics(*values: Any) -> None:
 def check_step(*values: Any) -> None:
     """Check the figures of parameters in a step; raises as above."""
     _check_each(StepStatistics, values)
+
+
+def check_input(*values: Any) -> None:
+    """Check the inputs of an operator; raises as above."""
+    _check_each(OperatorInput, values)
 
 
 def _check_each(kind: Any, values: tuple[Any, ...]) -> None:

@@ -7,7 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypeAliasType, TypedDict, final
 
-Shape: TypeAlias = tuple[int | None, ...]  # None: a dimension without a fixed size
+from hookcli.report.ranges import Real, Size
+
+Shape: TypeAlias = tuple[Size | None, ...]  # None: a dimension without a fixed size
 
 Tree = TypeAliasType(
     "Tree", "TensorNode | TupleNode | ListNode | DictNode | ObjectNode | ValueNode"
@@ -58,7 +60,7 @@ class ValueNode(TypedDict):
     value: str
 
 
-Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
+Number: TypeAlias = Real | Literal["nan", "inf", "-inf"]
 
 
 def absent() -> Any:

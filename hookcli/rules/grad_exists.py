@@ -26,8 +26,12 @@ IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart
 _REACHED = {"ok", "zero", "non_finite"}
 _REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
-    "zero": f"{IS_ZERO}: {{their}} result is multiplied by zero or clipped",
+    "zero": IS_ZERO,
 }
+_ZERO_ADVICE = (
+    "look for an input of zeros, a product with zero, a clipped or rounded result, and a sum in "
+    "which the gradients cancel, such as a difference of two calls"
+)
 
 
 def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
@@ -115,6 +119,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
+        if advice is None and status == "zero":
+            advice = _ZERO_ADVICE
         yield RuleFinding(
             "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
         )

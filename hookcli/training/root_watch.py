@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -72,7 +73,8 @@ class RootWatch:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
-        self._guarded, self._guarded_light, self._failed = guard, guard.light, failed
+        self._guarded, self._failed = guard, failed
+        self._output_reached = guard(_OutputReached(self))
         self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
@@ -235,7 +237,8 @@ class RootWatch:
             number = self.recent[-1].first_node
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
-                begins = self._guarded_light(_BeginsAt(self, number, i))
+                # partial: many are made in a training
+                begins = partial(self._output_reached, number, i)
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
                 self.sees_backward = True
 
@@ -425,16 +428,12 @@ class _Begins:
             watch.backward_reached()
 
 
-class _BeginsAt(_Begins):
-    """The hook on one output of one call."""
+class _OutputReached(_Begins):
+    """The hook on the outputs of all calls."""
 
-    def __init__(self, watch: RootWatch, number: int, index: int) -> None:
-        super().__init__(watch)
-        self._number, self._index = number, index
-
-    def __call__(self, gradient: Any) -> None:
-        """Tell the root, and give it the gradient."""
-        super().__call__(gradient)
+    def __call__(self, number: int, index: int, gradient: Any) -> None:  # type: ignore[override]
+        """Tell the root, and give it the gradient of an output of one call: see `gradient_came`."""
         watch = self._watch()
         if watch is not None:
-            watch.gradient_came(self._number, self._index, gradient)
+            watch.backward_reached()
+            watch.gradient_came(number, index, gradient)

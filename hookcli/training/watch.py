@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.compiler import is_compiling
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -50,8 +49,9 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
+from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record, largest_rate, learning_rate, norm_now
+from hookcli.training.records import Record, largest_rate, learning_rate
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.sampling import Sampling, is_limited, is_selected
@@ -69,7 +69,7 @@ class _Depth(threading.local):
         self.calls = 0
 
 
-class _RootEnds(Portable):
+class _RootEnds(Portable, guarded=True):
     """The hook at the end of a root's call; a copy of the root has it too."""
 
     def __init__(self, watch: Watch) -> None:
@@ -188,10 +188,11 @@ class Watch:
 
         With hooks on all modules, PyTorch takes longer for each call inside of the root.
         """
+        on_all = self._call_hooks
         if (
-            self._inside is None
-            and self._call_hooks is not None
-            and self._call_hooks.is_on
+            on_all is not None
+            and on_all.is_on
+            and self._inside is None
             and len(self._seen.roots) == 1
             and root.is_plain
         ):
@@ -203,7 +204,7 @@ class Watch:
                 register: Any = nn.Module.register_forward_hook
                 handle = register(root.root, self._root_ends, always_call=True)
                 self._end_hook = SwitchedHooks((handle,))
-            self._unhook_calls()
+            on_all.off()
 
     def root_ended(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """Attach the hooks on all modules again, when the call of the only root ends."""
@@ -291,8 +292,6 @@ class Watch:
 
     def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
         """Note a call; PyTorch calls this for each module, so that it must cost nearly nothing."""
-        if is_compiling():
-            return None
         depth = self._depth
         depth.calls += 1
         root = self._seen.roots.get(id(module))
@@ -314,15 +313,14 @@ class Watch:
         return replaced
 
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
-        if is_compiling():
-            return
         depth = self._depth
         root = self._seen.roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
             if torch.is_grad_enabled() and not _is_hidden():
                 root.watch_backward(output)
-        depth.calls = max(0, depth.calls - 1)
+        if depth.calls > 0:
+            depth.calls -= 1
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""
@@ -354,11 +352,13 @@ class Watch:
 
     def _forward_begins(self, root: RootWatch) -> int | None:
         """Note that a forward of a root begins; return its step if that is observed in detail."""
-        self._note_skipped(root)
-        by_hand = self._seen.by_hand.get(id(root))
-        if by_hand is not None and by_hand.is_new(root):
-            root.pause()
-            root.ended_step()
+        if self._scale is not None and self._pending:
+            self._note_skipped(root)
+        if self._seen.by_hand:
+            by_hand = self._seen.by_hand.get(id(root))
+            if by_hand is not None and by_hand.is_new(root):
+                root.pause()
+                root.ended_step()
         record = self._last_of.get(id(root))
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
@@ -375,7 +375,10 @@ class Watch:
 
     def _is_sampled_in(self, record: Record) -> bool:
         """Return whether the next step of a record is observed in detail."""
-        sampled = record.sampling.is_sampled(record.steps.total, self._seen.started)
+        step = record.steps.total
+        decided, sampled = record.sampling.decided  # it is asked several times in each step
+        if decided != step:
+            sampled = record.sampling.is_sampled(step, self._seen.started)
         return sampled and self._seen.is_wanted(record.root)
 
     # Backward.
@@ -419,13 +422,15 @@ class Watch:
         for call in root.recent:
             call.backward_place = call.backward_place or found.place
         if found.start is not None:
-            if self._seen.first_bad is None and found.start.grad_fn is not None and found.is_bad():
-                found.graph = graph_of_loss(found.start.grad_fn, root.recent)
-            found.scale = self._scale = self._scaler.of(found.start)
+            node = found.start.grad_fn
+            if node is not None and found.is_bad() and self._seen.first_bad is None:
+                found.graph = graph_of_loss(node, root.recent)
+            found.scale = self._scale = self._scaler.of(node)
             found.start = None  # it would keep the graph
         self._seen.passes[found.fills] += 1
         self._pending.append(found)
-        del self._pending[:-_MOST_PASSES]
+        if len(self._pending) > _MOST_PASSES:
+            del self._pending[:-_MOST_PASSES]
         if not self._seen.optimizers:
             engine: Any = execution_engine
             engine.queue_callback(self._guard(self._backward_ended))
@@ -447,10 +452,8 @@ class Watch:
 
     def _note_skipped(self, root: RootWatch) -> None:
         """Note the step before this forward as skipped, if a GradScaler has lowered its scale."""
-        if self._scale is None or not self._pending:
-            return
         now = self._scaler.scale()
-        if now is None or now >= self._scale:
+        if self._scale is None or now is None or now >= self._scale:
             return
         passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
         if not passes:
@@ -485,12 +488,12 @@ class Watch:
         if current_graph_task_id() != -1 and not self._stepping:
             self._merge(optimizer, records)
             return
-        most = self._seen.job.training.max_steps
+        training = self._seen.job.training
+        most = training.max_steps
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._pending)))
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        norm = norm_now(parameters)
+        norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         for record in records:
             sampled = self._is_sampled_in(record)
@@ -502,12 +505,12 @@ class Watch:
             step = record.begin(
                 own,
                 forwards=record.root.forwards,
-                norm=norm if len(records) == 1 else norm_now(record.own),
+                norm=norm if len(records) == 1 else gradient_norm(record.own),
                 lr=rate,
                 sampled=sampled,
                 largest=largest,
             )
-            if self._seen.job.training.stop_on is not None:
+            if training.stop_on is not None:
                 step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
@@ -539,7 +542,8 @@ class Watch:
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
-                self._end_step(record, passes_of_step([one for one in inside if one.fills]))
+                own = passes_of_step([one for one in inside if one.fills]) if inside else ()
+                self._end_step(record, own)
         if self._pending:
             self._recent = list(self._pending)
             self._pending.clear()
@@ -674,7 +678,7 @@ class Watch:
                     partly=True,
                 )
                 self._merging[1].append(record)
-            record.add_part(own, norm_now(own), optimizer)
+            record.add_part(own, gradient_norm(own), optimizer)
 
     def _end_merged(self) -> None:
         """End the step of the optimizers that stepped inside of a backward pass."""

@@ -470,6 +470,8 @@ def test_no_name_in_the_folder_is_a_command_in_a_hint(tmp_path, monkeypatch, cap
 WRITERS = {
     "actions/debugger.py": "a byte of memory that is shared",
     "console.py": "all of the command line; it escapes",
+    "report/sinks.py": "events as JSON, in the file of --stream",
+    "script/ending.py": "the traceback of a script, as Python writes it",
     "script/say.py": "lines while a script runs: harmless()",
     "script/verdict.py": "a byte in a pipe of hookcli's",
     "system/process_end.py": "one line at the end of a process: escape()",

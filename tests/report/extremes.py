@@ -25,6 +25,7 @@ from typing import Any
 from hookcli.comparison.compare import compare
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.errors import HookcliError
+from hookcli.formats.format import kind_of
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.reading.validity import check_valid, check_valid_training
@@ -208,27 +209,18 @@ def _plain(is_training: bool) -> Any:
 
 def outputs(report: Report | TrainingReport) -> Iterator[tuple[str, Any]]:
     """The name of each output of a report, and the function that makes it."""
-    other = _plain(isinstance(report, TrainingReport))
-    if isinstance(report, TrainingReport):
-        for name, form in FORMATS.items():
-            if form.training_renderer is not None:
-                draw = form.training_files if form.writes_folder else form.render_training
-                yield name, lambda draw=draw: draw(report, _VIEW)
-            if form.run_diff_renderer is not None:
-                yield (
-                    f"diff {name}",
-                    lambda form=form: form.render_run_diff(compare_trainings(report, other), _VIEW),
-                )
-        return
+    is_training = isinstance(report, TrainingReport)
+    other, kind = _plain(is_training), kind_of(report)
+    compared, compare_ = ("rundiff", compare_trainings) if is_training else ("diff", compare)
     for name, form in FORMATS.items():
-        draw = form.files if form.writes_folder else form
-        yield name, lambda draw=draw: draw(report, _VIEW)
-        if form.diff_renderer is not None:
-            yield f"diff {name}", lambda form=form: form.render_diff(compare(report, other), _VIEW)
-            yield (
-                f"diff to {name}",
-                lambda form=form: form.render_diff(compare(other, report), _VIEW),
-            )
+        if kind in form.kinds:
+            draw = form.files if form.writes_folder else form.render
+            yield name, lambda draw=draw: draw(report, _VIEW)
+        if compared in form.kinds:
+            yield f"diff {name}", lambda form=form: form.render(compare_(report, other), _VIEW)
+            yield f"diff to {name}", lambda form=form: form.render(compare_(other, report), _VIEW)
+    if is_training:
+        return
     yield "checks", lambda: judge_report(report, with_safe_set((), together=True))
 
 

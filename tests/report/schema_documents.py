@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from hookcli.report.measured.training import BY_PARAMETER
+from hookcli.report.measured import gradient_path as paths, values as values_
 from hookcli.report.reading import open_values as known
 from hookcli.report.schema import json_schema, training_schema
 
@@ -144,19 +144,19 @@ def report(filler: Filler, node: Node, path: Path = ()) -> Node:
 
 def _measured(filler: Filler, path: Path) -> Iterator[tuple[str, str, Any]]:
     """A measurement of each probe, and of each kind that its value has."""
-    for probe, kind in known._PROBES.items():
-        for branch in getattr(kind, "__args__", (kind,)):
-            if branch is not type(None):
-                yield probe, "a", filler.filled_by_type(branch, path)
-    for probe, kinds in BY_PARAMETER.items():
-        for target, kind in zip(("a", ""), kinds, strict=True):
+    for probe in known._TYPES.keys() - {"non_finite", "unreached"}:
+        of_target, alone = (known.type_of(probe, target, {}) for target in ("a", ""))
+        for target, kind in (
+            {"a": of_target, "": alone}.items() if of_target != alone else (("a", of_target),)
+        ):
             for branch in getattr(kind, "__args__", (kind,)):
-                yield probe, target, filler.filled_by_type(branch, path)
-    for kind in (known.NonFinite, known.NonFiniteCall, known.NonFiniteGradient):
+                if branch is not type(None):
+                    yield probe, target, filler.filled_by_type(branch, path)
+    for kind in (values_.NonFinite, values_.NonFiniteCall, values_.NonFiniteGradient):
         value = filler.filled_by_type(kind, path)
         at = {"NonFinite": "parameter", "NonFiniteCall": "output", "NonFiniteGradient": "gradient"}
         yield "non_finite", "a", {**value, "at": at[kind.__name__]}
-    for why, kind in (*known._LOST.items(), ("cut", known.LostAtOperator)):
+    for why, kind in (*paths._LOST.items(), ("cut", paths.LostAtOperator)):
         yield "unreached", "a", {**filler.filled_by_type(kind, path), "why": why}
 
 

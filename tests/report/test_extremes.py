@@ -8,7 +8,7 @@ import math
 import pytest
 
 from hookcli.cli.commands.schema import _SCHEMAS
-from hookcli.report.ranges import LARGEST_INDEX, LARGEST_SIZE, known_size
+from hookcli.report.values import LARGEST_INDEX, LARGEST_SIZE, known_size
 from tests.report import extremes
 from tests.report.extremes import NUMBERS, STRINGS, alike, changes_to, failures, mixed, read
 from tests.report.schema_documents import documents, numeric_nodes

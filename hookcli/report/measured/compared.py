@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from hookcli.report.ranges import Count, Index, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Index, Number, Size
 
 
 class TensorSketch(TypedDict):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
-from hookcli.report.ranges import Count
+from hookcli.report.values import Count
 
 
 class GradientCut(TypedDict):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from hookcli.report.ranges import Count, Dimension, Index, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Size
 
 
 class FailedMeasurement(TypedDict):

@@ -6,8 +6,7 @@ from typing import TypeAlias
 
 from typing_extensions import TypedDict
 
-from hookcli.report.ranges import Index, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Index, Number, Size
 
 _Figure: TypeAlias = Number | None
 

@@ -7,8 +7,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
-from hookcli.report.ranges import Count, Dimension, Index, Real, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
 class LossTerm(TypedDict):

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from hookcli.report.ranges import Index, Size
+from hookcli.report.values import Index, Size
 
 
 class NonFinite(TypedDict):

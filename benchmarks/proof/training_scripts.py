@@ -27,6 +27,15 @@ import torch
 from hookcli.formats.run.facts import figures, title, training_of
 from hookcli.formats.run.findings import notes
 
+# Findings that tell the truth about a training that is meant so: (script, rule) -> why.
+_STARVED = "true: the router of this small mixture sends no token to one of eight experts"
+MEANT = dict.fromkeys(
+    (
+        ("mixture_of_experts", r)
+        for r in ("grad_exists", "uncalled_modules", "unchanged_parameters")
+    ),
+    _STARVED,
+)
 FOLDER = Path(__file__).parent / "trainings" / "scripts"
 RANKS = {"ddp_gloo": 2}  # scripts that torchrun starts
 
@@ -100,12 +109,14 @@ def run_script(path, observe):
         files = [Path(folder, str(rank)) for rank in range(ranks)]
         environment = _of_rank(ranks)
         children = [
-            _fork(path, observe, files[rank], {**environment, "RANK": str(rank)} if ranks > 1 else {})
+            _fork(
+                path, observe, files[rank], {**environment, "RANK": str(rank)} if ranks > 1 else {}
+            )
             for rank in range(ranks)
         ]
         for child in children:
             os.waitpid(child, 0)
-        return pickle.loads(files[0].read_bytes())  # noqa: S301 - written above
+        return pickle.loads(files[0].read_bytes())
 
 
 def _of_rank(ranks):
@@ -140,17 +151,21 @@ def main():
     from hookcli.rules.judge_training import all_checks
 
     torch.set_num_threads(1)
-    accused = 0
+    accused = wrong = 0
     for name, path in scripts().items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         result = run_script(path, observe)
-        found = [f"{r.rule}: {r.message}" for r in all_checks(result.report) if r.status == "fail"]
-        accused += bool(found)
+        failed = [row for row in all_checks(result.report) if row.status == "fail"]
+        found = [f"{MEANT.get((name, r.rule), 'FALSE')}: {r.rule}: {r.message}" for r in failed]
+        accused += any((name, row.rule) not in MEANT for row in failed)
         print(f"== {name}", *found, *result.lines, sep="\n  ")
-        print(*(f"  FALSE {text}\n" for text in result.false_figures()), sep="", end="", flush=True)
-    print(f"{accused} accused")
+        figures_of = result.false_figures()
+        wrong += bool(figures_of)
+        print(*(f"  FALSE {text}\n" for text in figures_of), sep="", end="", flush=True)
+    print(f"{accused} scripts falsely accused, {wrong} with false figures")
+    return int(accused + wrong > 0)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

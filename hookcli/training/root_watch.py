@@ -107,7 +107,8 @@ class RootWatch:
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
-        self.has_hidden_calls = False  # inside transforms of torch.func: they are not counted
+        # Inside transforms of torch.func, and after torch.compile: they are not counted.
+        self.has_hidden_calls = False
         self.forwards = 0  # with gradients, since the last step
         self.own_forwards = 0  # those of them that are calls of the root, not of a part of it
         self.apart = 0  # calls with gradients that were not inside a call of another root
@@ -242,12 +243,12 @@ class RootWatch:
     ) -> tuple[Any, ...] | None:
         """Observe a call of the root or of a part, if its step is; return its new arguments."""
         replaced = None
+        if self._hooks is not None:
+            self._hooks.part_runs = called is not self.root
         if step is not None and self._sees_calls and not self.is_observed:
             replaced = self._observe(called, step, args, kwargs)
         elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
             self._hooks.start_step(step)
-        if self._hooks is not None:
-            self._hooks.part_runs = called is not self.root
         if self.is_observed and step is not None:
             self._note_modes(step, called)
         return replaced
@@ -357,6 +358,7 @@ class RootWatch:
                 failed=self._failed,
             )
         hooks = self._hooks
+        hooks.part_runs = called is not self.root
         hooks.forget_optimizers()
         hooks.start_step(step)
         hooks.clock.open = True
@@ -526,9 +528,7 @@ class _Begins:
 class _BeginsAt(_Begins):
     """The hook on one output of one call."""
 
-    def __init__(
-        self, watch: RootWatch, number: int, index: int, modes: Sequence[_Modes]
-    ) -> None:
+    def __init__(self, watch: RootWatch, number: int, index: int, modes: Sequence[_Modes]) -> None:
         super().__init__(watch)
         self._number, self._index = number, index
         self._modes = modes

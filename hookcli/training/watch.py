@@ -157,6 +157,8 @@ class Watch:
         """Note that the script compiles a module, a function, or a method of a module."""
         self._seen.compiles = True
         self._unhook_calls()
+        for known in self._seen.roots.values():
+            known.has_hidden_calls = True
         module = getattr(compiled, "__self__", compiled)
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
@@ -371,6 +373,7 @@ class Watch:
             sink=self._sink,
             limited=is_limited(self._seen.job.training),
         )
+        watch.has_hidden_calls = self._seen.compiles
         self._seen.roots[id(watch.root)] = watch
         return watch
 
@@ -802,7 +805,6 @@ class Watch:
                     one.roots.add(id(root))
             by_hand = self._seen.by_hand.get(id(part))
             if by_hand is not None and not by_hand.changes():  # its passes were micro-steps
-                part.apart += by_hand.forwards
                 del self._seen.by_hand[id(part)]
             part.join(root)
 

@@ -1,5 +1,6 @@
 """In the style of pytorch/examples/mnist_forward_forward: an optimizer in each layer."""
 
+import itertools
 import json
 
 import torch
@@ -38,7 +39,7 @@ class Layer(nn.Linear):
 class Net(torch.nn.Module):
     def __init__(self, dims):
         super().__init__()
-        self.layers = [Layer(a, b) for a, b in zip(dims, dims[1:], strict=False)]
+        self.layers = [Layer(a, b) for a, b in itertools.pairwise(dims)]
 
     def train(self, x_pos, x_neg):
         h_pos, h_neg = x_pos, x_neg

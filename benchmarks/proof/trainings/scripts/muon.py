@@ -23,7 +23,7 @@ def zeropower_via_newtonschulz5(G, steps=5):
 
 class Muon(torch.optim.Optimizer):
     def __init__(self, params, lr=0.02, momentum=0.95, nesterov=True):
-        super().__init__(params, dict(lr=lr, momentum=momentum, nesterov=nesterov))
+        super().__init__(params, {"lr": lr, "momentum": momentum, "nesterov": nesterov})
 
     @torch.no_grad()
     def step(self):

@@ -2,8 +2,8 @@
 
 import copy
 import json
-import os
 import tempfile
+from pathlib import Path
 
 import torch
 from torch import nn, optim
@@ -39,7 +39,7 @@ LOSSES = []
 
 def train_model(model, criterion, optimizer, scheduler, num_epochs):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "best_model_params.pt")
+        path = Path(folder) / "best_model_params.pt"
         torch.save(model.state_dict(), path)
         best_acc = 0.0
         for epoch in range(num_epochs):

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import mse_loss
 
+from hookcli.formats.run.facts import problems
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import judge_training
 from tests.training.test_loops import watched
@@ -280,3 +281,20 @@ def test_a_skipped_step_of_two_roots_is_noted_for_both():
     infos = [record.training for record in watched(script)[0].records]
     assert [(info.total, info.skipped) for info in infos] == [(5, 2), (5, 2)]
     assert infos[0].shared == (infos[1].record,)
+
+
+def test_the_summary_lists_no_parameter_that_another_step_has_given_a_gradient():
+    """The encoder has a gradient at steps 0 and 1 only, and the spare layer at none."""
+    net = Net()
+    net.spare = nn.Linear(2, 2)
+
+    def script():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            optimizer.zero_grad()
+            code = net.encoder(torch.ones(2, 3))
+            net.head(code if step < 2 else code.detach()).square().mean().backward()
+            optimizer.step()
+
+    (record,) = watched(script)[0].records
+    assert problems(record) == ["no gradient in 2 of 6 parameters: spare.weight, spare.bias"]

@@ -95,7 +95,8 @@ class TrainingInfo:
     `unheld` are trainable parameters of the root that no optimizer of the script holds. `compiled`
     are the modules inside compiled regions, whose calls are not seen. `eval_modules` are modules
     with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
-    `train_modules` those that ran in train mode; `eval_steps` are the sampled steps of the former.
+    `train_modules` those that ran in train mode, in forwards that a backward pass for the
+    parameters reached; `eval_steps` are the sampled steps of the former.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
     mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
     was still there, unchanged, when backward began; False if none was there at one of them, and
@@ -109,8 +110,9 @@ class TrainingInfo:
     in detail, each with the number of those; the figures of parameters are those of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
     because the earlier ones took too much time. `shared` are the records of other roots that the
-    same steps train, as of an optimizer that has the parameters of several roots. `calls` is None
-    if some calls were inside transforms of torch.func, which are not counted.
+    same steps train, as of an optimizer that has the parameters of several roots. `calls` are those
+    of the root, and of parts of it that are called alone with gradients; None if some calls were
+    not counted: inside transforms of torch.func, or after torch.compile.
     """
 
     record: str

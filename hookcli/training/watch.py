@@ -157,6 +157,8 @@ class Watch:
         """Note that the script compiles a module, a function, or a method of a module."""
         self._seen.compiles = True
         self._unhook_calls()
+        for known in self._seen.roots.values():
+            known.has_hidden_calls = True
         module = getattr(compiled, "__self__", compiled)
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
@@ -193,7 +195,7 @@ class Watch:
             on_all is not None
             and on_all.is_on
             and self._inside is None
-            and len(self._seen.roots) == 1
+            and all(other is root or other.is_part for other in self._seen.roots.values())
             and root.is_plain
         ):
             self._inside = root
@@ -301,22 +303,39 @@ class Watch:
             root = self._find(module)
         if root is None or root.root is not module or root.running:
             return None
+        wholes = root.wholes if root.is_part else []
+        if any(whole.running for whole in wholes):
+            return None
         if self._inside is not None:
             self._forget_end()  # of a call that raised
-        root.running = depth.calls
+        nested = self._is_nested(root)
+        for one in (root, *wholes):
+            one.running = depth.calls
         if _is_hidden():
-            root.has_hidden_calls |= current_graph_task_id() == -1
+            for one in wholes or [root]:
+                one.has_hidden_calls |= current_graph_task_id() == -1
             return None
         kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
-        replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})
+        kwargs = kwargs if isinstance(kwargs, dict) else {}
+        if wholes:
+            return _enter_parts(root, args, kwargs)
+        replaced = root.enter(args, kwargs, nested=nested)
         self._hook_only_end(root)
         return replaced
+
+    def _is_nested(self, root: RootWatch) -> bool:
+        """Return whether a root is called inside a call of another one."""
+        roots = self._seen.roots
+        return len(roots) > 1 and any(o.running for o in roots.values() if o is not root)
 
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
         depth = self._depth
         root = self._seen.roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
+            if root.is_part:
+                for whole in root.wholes:
+                    whole.part_ended()
             if torch.is_grad_enabled() and not _is_hidden():
                 root.watch_backward(output)
         if depth.calls > 0:
@@ -326,14 +345,19 @@ class Watch:
         """Return the root that a module, called outermost for the first time, is or wraps."""
         if hasattr(module, "_is_replica") or current_graph_task_id() != -1:
             return None  # a checkpoint calls modules again, in backward
-        root, _ = unwrap(module)
+        root, wrappers = unwrap(module)
         known = self._seen.roots.get(id(root))
         if known is not None:
+            known.wrappers = known.wrappers or wrappers
             return known
         if next(root.parameters(), None) is None:
             self._skipped[id(root)] = root
             return None
-        return self._add_root(module)
+        found = self._add_root(module)
+        for whole in list(self._seen.roots.values()):
+            if whole.is_bound and found.is_inside(whole):
+                found.join(whole)
+        return found
 
     def _add_root(self, called: nn.Module) -> RootWatch:
         watch = RootWatch(
@@ -347,6 +371,7 @@ class Watch:
             sink=self._sink,
             limited=is_limited(self._seen.job.training),
         )
+        watch.has_hidden_calls = self._seen.compiles
         self._seen.roots[id(watch.root)] = watch
         return watch
 
@@ -383,7 +408,7 @@ class Watch:
 
     # Backward.
 
-    def _backward_begins(self, root: RootWatch) -> None:
+    def _backward_begins(self, root: RootWatch) -> BackwardPass:
         task = current_graph_task_id()
         if task != self._last_task:
             self._last_task = task
@@ -398,6 +423,7 @@ class Watch:
                 for record in self._seen.records:
                     if record.root is root and id(record) in self._awaited:
                         current.left[id(record)] = record.left_gradients()
+        return current
 
     def _adds(self, root: RootWatch) -> bool:
         """Return whether this backward pass adds to gradients of earlier passes of the step.
@@ -440,8 +466,13 @@ class Watch:
         if self._seen.optimizers or not self._pending:
             return
         last = self._pending[-1]
-        for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots or not _may_train(last, root):
+        reached = [
+            root
+            for root in self._seen.roots.values()
+            if id(root) in last.roots and _may_train(last, root)
+        ]
+        for root in reached:
+            if len(reached) > 1 and any(map(root.is_inside, reached)):
                 continue
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None or by_hand.fills < last.fills:
@@ -455,24 +486,44 @@ class Watch:
         now = self._scaler.scale()
         if self._scale is None or now is None or now >= self._scale:
             return
-        passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
-        if not passes:
+        record = self._last_of.get(id(root))
+        if record is None:
+            known = self._seen.roots.values()
+            roots = [r for r in known if not r.is_bound and self._passes_through([r])]
+        else:
+            roots = [one.root for one in self._with_same_optimizer(record)]
+        passes = passes_of_step(self._passes_through(roots))
+        if not passes or not self._passes_through([root]):
             return
+        for one in roots:
+            self._skip_step(one, passes, self._scale)
+        self._scale = now
+        self._pending.clear()
+        if self._ending is not None:
+            raise self._ending
+
+    def _passes_through(self, roots: Sequence[RootWatch]) -> list[BackwardPass]:
+        """Return the backward passes since the last step that reached one of these roots."""
+        ids = {id(root) for root in roots}
+        return [one for one in self._pending if not ids.isdisjoint(one.roots)]
+
+    def _skip_step(self, root: RootWatch, passes: Sequence[BackwardPass], scale: float) -> None:
+        """Add a step of a root that a GradScaler skipped."""
         record = self._last_of.get(id(root))
         rate = None if record is None else record.rate
-        step = TrainingStep.skipped_one(root.forwards, passes, self._scale, rate)
+        step = TrainingStep.skipped_one(root.forwards, passes, scale, rate)
         if record is None:
             self._early.setdefault(id(root), []).append(step)
         else:
             record.steps.add(step)
             if _is_bad(step):
                 self._note_non_finite(record, step)
-        self._scale = now
-        self._pending.clear()
         root.pause()
         root.ended_step()
-        if self._ending is not None:
-            raise self._ending
+
+    def _with_same_optimizer(self, record: Record) -> list[Record]:
+        """Return the records that the optimizer of a record trains: of several roots."""
+        return next((group for group in self._of.values() if record in group), [record])
 
     # Optimizer steps.
 
@@ -495,13 +546,13 @@ class Watch:
         self._stepping.append((optimizer, len(self._pending)))
         norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
+        own = self._passes(records)
         for record in records:
             sampled = self._is_sampled_in(record)
             if sampled:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
-            own = self._passes(record)
             step = record.begin(
                 own,
                 forwards=record.root.forwards,
@@ -582,7 +633,7 @@ class Watch:
         if before is not None:
             record.together.update(before)
         self._between[id(record)] = {}
-        mine = next((group for group in self._of.values() if record in group), [])
+        mine = self._with_same_optimizer(record)
         for other in self._seen.records:
             between = self._between.get(id(other))
             if between is not None and other.root is not record.root and other not in mine:
@@ -625,7 +676,8 @@ class Watch:
         return [
             root
             for root in self._seen.roots.values()
-            if root.calls > root.evaluations + root.graphless
+            if not root.is_part
+            and root.calls > root.evaluations + root.graphless
             and any(p.tensor.requires_grad for p in root.model.parameters())
         ]
 
@@ -638,7 +690,7 @@ class Watch:
         guard.open = stop is None  # a replay in this process calls the hooks
         try:
             self._seen.first_bad, notes = first_non_finite(
-                record, step, self._passes(record), self._seen.job
+                record, step, self._passes(self._with_same_optimizer(record)), self._seen.job
             )
         finally:
             guard.open = True
@@ -646,14 +698,22 @@ class Watch:
         if stop is not None:
             self._ending = EndOfRun("stopped")
 
-    def _passes(self, record: Record) -> list[BackwardPass]:
-        """Return the backward passes of the step that runs now."""
+    def _passes(self, records: Sequence[Record]) -> list[BackwardPass]:
+        """Return the backward passes of the step that runs now, which trains all these records."""
         passes = self._pending or self._recent
-        own = [one for one in passes if id(record.root) in one.roots and one.computes(record.own)]
-        own = passes_of_step(own)
-        if not own and not record.root.sees_backward and (record.steps or record.root.calls):
-            # an output of an unknown form has no hooks
-            return passes_of_step([one for one in passes if one.fills])
+        own = passes_of_step(
+            [
+                one
+                for one in passes
+                if any(id(r.root) in one.roots and one.computes(r.own) for r in records)
+            ]
+        )
+        if own:
+            return own
+        for record in records:
+            if not record.root.sees_backward and (record.steps or record.root.calls):
+                # an output of an unknown form has no hooks
+                return passes_of_step([one for one in passes if one.fills])
         return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
@@ -697,11 +757,13 @@ class Watch:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         inside = current_graph_task_id() != -1
         records = []
-        for root in self._roots_of(parameters):
+        roots = self._roots_of(parameters)
+        for root in roots:
             by_hand = self._seen.by_hand.pop(id(root), None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
             self._forget_parts(root)
+            self._join_parts(root, roots)
             merged = self._merged.get(id(root)) if inside and not self._stepping else None
             if merged is not None:
                 merged.merged.add(id(optimizer))
@@ -737,33 +799,87 @@ class Watch:
                 if ids <= root.parameter_ids():
                     del self._seen.by_hand[key]
 
+    def _join_parts(self, root: RootWatch, chosen: Sequence[RootWatch]) -> None:
+        """Make the roots inside a root that an optimizer trains its parts, with what they saw."""
+        for part in list(self._seen.roots.values()):
+            if part.is_bound or part in chosen or root in part.wholes or not part.is_inside(root):
+                continue
+            for one in (*self._pending, *self._recent):
+                if id(part) in one.roots:
+                    one.roots.add(id(root))
+            by_hand = self._seen.by_hand.get(id(part))
+            if by_hand is not None and not by_hand.changes():  # its passes were micro-steps
+                del self._seen.by_hand[id(part)]
+            part.join(root)
+
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
-        """Return the roots that have these parameters: those that are called, if there are any."""
+        """Return the roots that have these parameters: those that are called, if there are any.
+
+        If no root has all of them, it may be that only its parts have been called so far, or that
+        they are called alone: then it is the module that owns them.
+        """
         wanted = {id(p) for p in parameters}
         covered = [
             (ids, root)
             for root in self._seen.roots.values()
             if (ids := {*root.parameter_ids(), *root.names_in_call} & wanted)
         ]
-        smallest = [
+        found = [
             root
             for ids, root in covered
-            if not any(
-                other is not root
-                and others == ids
-                and len(other.parameter_ids()) < len(root.parameter_ids())
-                for others, other in covered
-            )
+            if not any(_replaces(other, others, root, ids) for others, other in covered)
         ]
-        seen = {key for ids, root in covered if root in smallest for key in ids}
-        if not parameters or (smallest and (seen == wanted or not self._seen.compiles)):
-            return smallest
+        seen = {key for ids, root in covered if root in found for key in ids}
+        if not parameters or (len(found) == 1 and seen == wanted):
+            return found
         owner = owner_of(parameters)
-        if smallest and (owner is None or not seen < parameter_ids(owner) & wanted):
-            return smallest
+        if found and (owner is None or not _owns(owner, found, seen, parameters)):
+            return found
         if owner is not None and id(owner) in self._seen.roots:
             return [self._seen.roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]
+
+
+def _replaces(other: RootWatch, others: set[int], root: RootWatch, ids: set[int]) -> bool:
+    """Return whether another root is trained, instead of one that has the parameters `ids` of it.
+
+    Of a module and a part of it, it is the module if that has more of the parameters, or if it is
+    called itself. Of modules that share their parameters it is the smaller one.
+    """
+    if other is root:
+        return False
+    if root.is_inside(other):
+        return ids < others or (ids == others and other.own_forwards > 0)
+    if other.is_inside(root):
+        return ids == others and not root.own_forwards
+    return ids == others and len(other.parameter_ids()) < len(root.parameter_ids())
+
+
+def _owns(
+    owner: nn.Module, roots: Sequence[RootWatch], seen: set[int], parameters: Sequence[Any]
+) -> bool:
+    """Return whether a module is the whole of these roots, which have the parameters `seen`.
+
+    Either it has more of the parameters of the optimizer, or no other ones that are trainable.
+    """
+    inside = set(map(id, owner.modules()))
+    if any(root.root is owner or id(root.root) not in inside for root in roots):
+        return False
+    wanted = {id(p) for p in parameters}
+    held = parameter_ids(owner) & wanted
+    trainable = {id(p) for p in owner.parameters() if p.requires_grad}
+    return held > seen or (held == seen and trainable <= wanted)
+
+
+def _enter_parts(
+    part: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    """Note a call of a part in the roots that it is a part of; return its new arguments."""
+    replaced: tuple[Any, ...] | None = None
+    for whole in part.wholes:
+        now = whole.enter_part(part.root, args if replaced is None else replaced, kwargs)
+        replaced = replaced if now is None else now
+    return replaced
 
 
 def _may_train(one: BackwardPass, root: RootWatch) -> bool:

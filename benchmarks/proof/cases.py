@@ -25,6 +25,8 @@ GROUPS = {
     "transformers": "architectures of transformers with their default configs, made so small that "
     "they run quickly with real tensors",
     "foreign": "models in the style of public code, most with a batch that hookcli infers",
+    "blind": "models in the style of public code that were written without a look at the rules, "
+    "each with an ordinary batch",
     "timm": "models of timm, without their weights",
     "torchvision": "models of torchvision, without their weights",
     "variation": "samples and ordinary models in eval mode, with another dtype or another seed",
@@ -134,6 +136,15 @@ def _foreign():
             yield Case(name, "foreign", (f"{path.relative_to(ROOT)}:{name}", *given))
 
 
+def _blind():
+    from benchmarks.proof.inferred import module_of
+
+    for path in sorted((FOREIGN / "blind").glob("[a-z]*.py")):
+        for name, batch in module_of(path).BATCHES.items():
+            given = [word for text in batch.split() for word in ("--input", text)]
+            yield Case(f"blind:{name}", "blind", (f"{path.relative_to(ROOT)}:{name}", *given))
+
+
 def _zoo():
     from tests.odd_models import ODD
 
@@ -152,7 +163,7 @@ def cases(python: str | None) -> list[Case]:
     """Return all cases. Those of timm and torchvision run in the interpreter `python`, if given."""
     groups = {"sample": SAMPLES, "ordinary": ORDINARY, "transformers": SMALL}
     found = [Case(name, group, _words(name)) for group, names in groups.items() for name in names]
-    found += _foreign()
+    found += [*_foreign(), *_blind()]
     found += _libraries(python) if python else ()
     found += [
         Case(f"{name}@{variation}", "variation", (*_words(name), *flags))

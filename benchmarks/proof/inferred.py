@@ -28,7 +28,7 @@ _FOLDER = Path(__file__).parent / "foreign"
 def models(half: str) -> Iterator[tuple[Path, str]]:
     """Yield the file and the class of each model."""
     for path in sorted((_FOLDER / half).glob("[a-z]*.py")):
-        for name in _module(path).MODELS:
+        for name in module_of(path).MODELS:
             yield path, name
 
 
@@ -43,7 +43,7 @@ def inferred(path: Path, name: str) -> tuple[str, int, str]:
         return "", 0, "nothing was inferred"
     flags = command(result.inferred)
     torch.manual_seed(0)
-    model = getattr(_module(path), name)().eval()
+    model = getattr(module_of(path), name)().eval()
     args, kwargs = result.inferred.map(lambda _, s: make_tensor(s, torch.float32, "cpu"))
     try:
         with torch.no_grad():
@@ -53,7 +53,8 @@ def inferred(path: Path, name: str) -> tuple[str, int, str]:
     return flags, len(result.trials), ""
 
 
-def _module(path: Path):
+def module_of(path: Path):
+    """Return the module of a file of models, imported once."""
     spec = importlib.util.spec_from_file_location(f"foreign_{path.parent.name}_{path.stem}", path)
     if spec.name not in sys.modules:
         module = importlib.util.module_from_spec(spec)

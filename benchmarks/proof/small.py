@@ -64,6 +64,23 @@ VISION = {
     "resnet": "ResNetModel", "regnet": "RegNetModel", "mobilenet_v2": "MobileNetV2Model",
     "poolformer": "PoolFormerModel", "pvt": "PvtModel", "segformer": "SegformerModel",
 }  # fmt: skip
+# Architectures that were tried after the rules were fixed.
+LATER = {
+    "esm": "EsmModel", "roformer": "RoFormerModel", "convbert": "ConvBertModel",
+    "rembert": "RemBertModel", "ibert": "IBertModel", "openai_gpt": "OpenAIGPTModel",
+    "biogpt": "BioGptModel", "xglm": "XGLMModel", "mpt": "MptModel", "codegen": "CodeGenModel",
+    "gpt_bigcode": "GPTBigCodeModel", "gpt_oss": "GptOssModel", "cohere": "CohereModel",
+    "ctrl": "CTRLModel", "deepseek_v3": "DeepseekV3Model", "qwen3_next": "Qwen3NextModel",
+    "nemotron": "NemotronModel", "bitnet": "BitNetModel", "layoutlm": "LayoutLMModel",
+    "splinter": "SplinterModel", "clip_text": "CLIPTextModel", "xlm_roberta": "XLMRobertaModel",
+}  # fmt: skip
+LATER_SIDES = {"marian": "MarianModel", "umt5": "UMT5Model", "blenderbot": "BlenderbotModel"}
+LATER_VISION = {
+    "clip_vision": "CLIPVisionModel", "vit_mae": "ViTMAEModel", "yolos": "YolosModel",
+    "convnextv2": "ConvNextV2Model", "ijepa": "IJepaModel", "siglip_vision": "SiglipVisionModel",
+}  # fmt: skip
+SOUND = (("input_values", (2, 4000), None),)
+LATER_SOUND = {"wav2vec2": "Wav2Vec2Model", "hubert": "HubertModel", "wavlm": "WavLMModel"}
 
 CONFIGS = {
     **{name: {"pad_token_id": 0} for name in ("modernbert", "phi3", "glm4", "smollm3")},
@@ -92,13 +109,29 @@ CONFIGS = {
     "pvt": {"hidden_sizes": [16, 16, 32, 32], "depths": [1, 1, 1, 1],
             "num_attention_heads": [1, 1, 2, 2], "image_size": 64},
     "segformer": {"depths": [1, 1, 1, 1]},
+    "esm": {"vocab_size": 1000, "pad_token_id": 1},
+    "codegen": {"rotary_dim": 16},
+    "deepseek_v3": {"head_dim": 8, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16,
+                    "q_lora_rank": 16, "kv_lora_rank": 16, "n_routed_experts": 8, "n_group": 2,
+                    "topk_group": 1, "num_experts_per_tok": 2, "first_k_dense_replace": 1,
+                    "moe_intermediate_size": 32},
+    "qwen3_next": {"num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2,
+                   "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32},
+    "nemotron": {"num_key_value_heads": 2, "head_dim": 16},
+    "marian": {"pad_token_id": 0, "decoder_start_token_id": 0},
+    "convnextv2": {"hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1], "patch_size": 4},
 }  # fmt: skip
 
 SMALL = {
     name: Small(
         name, model, WIDE if 64 in CONFIGS.get(name, {}).values() else inputs, CONFIGS.get(name, {})
     )
-    for models, inputs in ((TEXT, IDS), (SIDES, BOTH), (VISION, PIXELS))
+    for models, inputs in (
+        (TEXT | LATER, IDS),
+        (SIDES | LATER_SIDES, BOTH),
+        (VISION | LATER_VISION, PIXELS),
+        (LATER_SOUND, SOUND),
+    )
     for name, model in models.items()
 }
 

@@ -3,6 +3,8 @@
 `python -m benchmarks.proof.training_alarms [names] [--seeds N] [--markdown FILE]` runs the plain
 loops of benchmarks/proof/trainings in this process, with hookcli watching, as `hookcli run` does.
 Each finding on a healthy training is a false alarm, unless `MEANT` tells why it is true.
+`python -m benchmarks.proof.training_scripts` does the same with whole scripts, and compares the
+figures of each record with those that the script prints.
 """
 
 from __future__ import annotations

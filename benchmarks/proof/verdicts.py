@@ -14,7 +14,6 @@ _SMALL = "images of 32 pixels are 1 x 1 in the last stage"
 _GLOBAL = "runs only if global_attention_mask marks a token, and no mask was given"
 _SKIPPED = "forward skips it at random in train mode"
 _ONE_STEP = "one time step from an initial state of zeros, so this weight is not used yet"
-_NODES = "dimension 0 of the inferred batch counts nodes of one graph, not samples"
 _TIMES = "dimension 0 of the inferred batch counts the words of one sentence, not samples"
 
 VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
@@ -56,14 +55,26 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "meant", "one encoder for the support set and for the queries",
     ),
     ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
-    ("AdjFirst", "low_variance", ""): ("false", _NODES),
-    ("GCN", "low_variance", ""): ("false", _NODES),
     ("CLIPText", "all_zero", ""): ("true", "proj is zero until a checkpoint is loaded"),
     ("NeuralODE", "saturated_activation", "f.1"): (
         "true", "the state grows over the steps of the solver",
     ),
     ("STFTDenoiser", "saturated_activation", "mask"): (
         "true", "magnitudes of a spectrum that are not scaled",
+    ),
+    ("esm", "uncalled_modules", "contact_head"): ("meant", "runs only if contacts are predicted"),
+    ("blind:SiameseDistance", "grad_exists", "fc"): (
+        "true", "the distance of two results of one layer does not depend on its bias",
+    ),
+    **dict.fromkeys(
+        (
+            (f"blind:{name}", "zero_initialization", "*")
+            for name in (
+                "RealNVP", "DiffusionEps", "LoRAEncoder", "AdapterEncoder", "PointNet",
+                "SpatialTransformer",
+            )
+        ),
+        ("meant", "the last layer starts with zeros, so that the model starts as without it"),
     ),
     **dict.fromkeys(
         (

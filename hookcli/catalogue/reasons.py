@@ -146,6 +146,7 @@ _GIVEN = (
     ),
     Reason("buffer", "the buffer contains it before the run", "check how it is initialized"),
     Reason("constant", "{op} writes it as a constant", "use a finite number here"),
+    Reason("array", "it is in an array that torch did not make", "check how the array is made"),
     Reason("outside", "it is made outside of torch", "check where this tensor comes from"),
     Reason(
         "uninitialized",

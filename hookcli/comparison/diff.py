@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Environment, Inputs, RunInfo
-from hookcli.report.values import Number, Shape
+from hookcli.report.values import Count, Index, Number, Real, Shape, Size
 
 SCHEMA: Literal["hookcli.diff/1"] = "hookcli.diff/1"
 
@@ -29,8 +29,8 @@ class SideInfo:
 
     source: str
     type: str | None
-    parameters: int | None
-    calls: int
+    parameters: Size | None
+    calls: Count
     run: RunInfo
     environment: Environment | None = None
 
@@ -56,7 +56,7 @@ class ShapeMisfit:
 class Weights:
     """A's weights in B: the number loaded, those with other values in B, and those not loaded."""
 
-    loaded: int
+    loaded: Count
     differed: tuple[str, ...]
     misfits: tuple[ShapeMisfit, ...]
     only_a: tuple[str, ...]
@@ -77,7 +77,7 @@ class TensorDiff:
     shapes: tuple[Shape | None, Shape | None]
     dtypes: tuple[str | None, str | None]
     relative: Number | None
-    limit: float | None
+    limit: Real | None
     how: How | None
     status: Status
 
@@ -86,9 +86,9 @@ class TensorDiff:
 class CallRef:
     """One call in A or B."""
 
-    order: int
+    order: Index
     name: str | None
-    call: int
+    call: Index
     type: str
     place: str | None
 
@@ -140,11 +140,11 @@ class ExactDiff:
 
     path: str
     other_path: str
-    numel: int
-    differ: int
+    numel: Size
+    differ: Size
     max_abs: Number
     relative: Number
-    at: tuple[int, ...] | None = None
+    at: tuple[Size, ...] | None = None
     a: Number | str | None = None
     b: Number | str | None = None
 
@@ -173,7 +173,7 @@ class First:
     after: CallRef | None
     sentence: str
     relative: Number | None = None
-    limit: float | None = None
+    limit: Real | None = None
     skipped: tuple[str, ...] = ()
     inputs: tuple[ExactDiff, ...] | None = None
     outputs: tuple[ExactDiff, ...] | None = None
@@ -183,12 +183,12 @@ class First:
 class Counts:
     """The numbers of calls, parameters or buffers of each status."""
 
-    same: int = 0
-    close: int = 0
-    different: int = 0
-    unknown: int = 0
-    only_a: int = 0
-    only_b: int = 0
+    same: Count = 0
+    close: Count = 0
+    different: Count = 0
+    unknown: Count = 0
+    only_a: Count = 0
+    only_b: Count = 0
 
 
 @dataclass(frozen=True, slots=True)

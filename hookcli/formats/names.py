@@ -181,7 +181,9 @@ STEPS: dict[str, ColumnFacts] = {
     "update_norm": ColumnFacts("Update norm", "2-norm of the change of all parameters", "", True),
     "weight_norm": ColumnFacts("Weight norm", "2-norm of all parameters before it", "", True),
     "scale": ColumnFacts("Scale", "factor of the GradScaler", "", True),
-    "forwards": ColumnFacts("Forwards", "calls of the root since the previous step", "", True),
+    "forwards": ColumnFacts(
+        "Forwards", "calls of the root, or of a part of it alone, since the previous step", "", True
+    ),
     "backwards": ColumnFacts("Backwards", "backward passes since the previous step", "", True),
     "missing": ColumnFacts("No grad", "parameters without a gradient", "parameters", True),
     "zero": ColumnFacts("Zero", "parameters whose gradient is all zero", "parameters", True),

@@ -45,11 +45,11 @@ class Portable:
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let a hook that PyTorch calls fail open."""
+    def __init_subclass__(cls, *, guarded: bool = False, **kwargs: Any) -> None:
+        """Let a hook that PyTorch calls fail open, unless it is `guarded` by itself."""
         super().__init_subclass__(**kwargs)
         own = vars(cls).get("__call__")
-        if own is not None:
+        if own is not None and not guarded:
             cls.__call__ = fail_open(own)  # type: ignore[method-assign]
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Portable:

@@ -166,6 +166,10 @@ class CallStack:
         """The calls that run on this thread, the innermost last."""
         return self._local.stack
 
+    def is_main(self) -> bool:
+        """Whether this is the thread that runs the model."""
+        return self._local.stack is self._main
+
     def adopt(self, calls: list[Call]) -> None:
         """Let this thread go on with these running calls: code in C++ changes threads."""
         stack = self._local.stack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Index, Number, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class BucketRow:
     algorithms, None if it is not known; `plain_bytes` is the same for one plain all-reduce.
     """
 
-    step: int
-    index: int
-    order: int
+    step: Index
+    index: Index
+    order: Index
     last: bool
-    bytes: int
+    bytes: Size
     dtype: str
     parameters: tuple[str, ...]
     norms_before: tuple[Number | None, ...]
     norm_after: Number | None
     norm_exact: Number | None
     error: Number | None
-    wire_bytes: int | None
-    plain_bytes: int
+    wire_bytes: Size | None
+    plain_bytes: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class UnitRow:
 
     module: str
     parameters: tuple[str, ...]
-    bytes: int
-    shard_bytes: int
+    bytes: Size
+    shard_bytes: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class UnreachedRow:
     """A trainable parameter that the loss does not reach on these ranks."""
 
     parameter: str
-    ranks: tuple[int, ...]
+    ranks: tuple[Index, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class DifferenceRow:
 class RankRow:
     """A rank other than 0: its differences from rank 0, and its error."""
 
-    rank: int
+    rank: Index
     status: Literal["complete", "partial", "dead"]
     losses: tuple[Number, ...]
     differs: tuple[DifferenceRow, ...]
@@ -80,10 +80,10 @@ class Distributed:
 
     backend: str
     parallel: Literal["ddp", "fsdp"]
-    world_size: int
+    world_size: Count
     hook: str | None
     options: dict[str, Any]
-    rebuilt: int | None = None
+    rebuilt: Index | None = None
     buckets: tuple[BucketRow, ...] = ()
     units: tuple[UnitRow, ...] = ()
     unreached: tuple[UnreachedRow, ...] = ()

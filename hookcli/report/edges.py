@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hookcli.report.values import Index
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
@@ -21,9 +23,9 @@ class EdgeRow:
     more than eight operators, the last ones follow a "…".
     """
 
-    source: int | None
+    source: Index | None
     output: str
-    target: int
+    target: Index
     input: str
     end: Literal["input", "output"] = "input"
     through: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.values import Leaf, Number, Shape, absent
+from hookcli.report.values import Count, Index, Leaf, Number, Shape, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,18 @@ class EventRow:
     the hook changed, as far as values are known; the key is absent if there are none.
     """
 
-    seq: int
-    step: int
+    seq: Index
+    step: Index
     phase: Literal["build", "forward", "loss", "backward", "optimizer", "state_dict", "package"]
     kind: str
     target: str
-    call: int | None
+    call: Index | None
     node: str | None
-    hook: int | None
+    hook: Index | None
     values: tuple[Leaf, ...] = ()
     changed: Number | None = None
     recomputed: bool = False
-    rank: int = 0
+    rank: Index = 0
     changes: tuple[ChangeRow, ...] | None = absent()  # it is a field()
 
 
@@ -57,5 +57,5 @@ class Streamed:
     """Events in a separate file, one JSON object per line."""
 
     file: str
-    count: int
-    dropped: int
+    count: Count
+    dropped: Count

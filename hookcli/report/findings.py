@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.values import absent
+from hookcli.report.values import Index, absent
 
 PASSES = "passes"  # the probe with the forwards and backwards, and the rules they were for
 
@@ -41,7 +41,7 @@ class CheckRow:
     passed_over: PassedOver | None = absent()  # noqa: RUF009  # it is a field()
     cause: str | None = absent()  # it is a field()
     advice: str | None = absent()  # it is a field()
-    step: int | None = absent()  # it is a field()
+    step: Index | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Diagnosis:
     rules: tuple[str, ...]
     fingerprints: tuple[str, ...]
     record: str | None = absent()  # it is a field()
-    step: int | None = absent()  # it is a field()
+    step: Index | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Measurement:
 
     probe: str
     target: str
-    call: int | None
+    call: Index | None
     value: Any
     limit_unit: str | None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hookcli.report.values import Size
+
 
 @dataclass(frozen=True, slots=True)
 class CallMemory:
@@ -15,9 +17,9 @@ class CallMemory:
     backward of its operators; both include the calls below, and all that other calls left alive.
     """
 
-    saved_bytes: int | None = None
-    peak_bytes: int | None = None
-    backward_peak_bytes: int | None = None
+    saved_bytes: Size | None = None
+    peak_bytes: Size | None = None
+    backward_peak_bytes: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,18 @@ class TrainingMemory:
 
     what_if: str | None
     optimizer: str
-    batch: int | None
+    batch: Size | None
     dtype: str | None
     autocast: str | None
-    parameter_bytes: int | None
-    buffer_bytes: int | None
-    input_bytes: int | None
-    gradient_bytes: int | None
-    state_bytes: int | None
-    forward_peak_bytes: int | None
-    backward_peak_bytes: int | None
-    step_peak_bytes: int | None
-    total_bytes: int | None
+    parameter_bytes: Size | None
+    buffer_bytes: Size | None
+    input_bytes: Size | None
+    gradient_bytes: Size | None
+    state_bytes: Size | None
+    forward_peak_bytes: Size | None
+    backward_peak_bytes: Size | None
+    step_peak_bytes: Size | None
+    total_bytes: Size | None
     note: str | None = None
 
 
@@ -54,7 +56,7 @@ class Memory:
     The peaks are those of what the run made: parameters, buffers and inputs are not included.
     """
 
-    saved_bytes: int | None
-    forward_peak_bytes: int | None
-    backward_peak_bytes: int | None
+    saved_bytes: Size | None
+    forward_peak_bytes: Size | None
+    backward_peak_bytes: Size | None
     training: tuple[TrainingMemory, ...] = ()

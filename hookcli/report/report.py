@@ -16,7 +16,18 @@ from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
 from hookcli.report.memory import CallMemory, Memory
 from hookcli.report.steps import TrainingInfo
-from hookcli.report.values import Leaf, Number, Shape, Tree, absent
+from hookcli.report.values import (
+    Count,
+    Index,
+    Leaf,
+    Number,
+    Seconds,
+    Seed,
+    Shape,
+    Size,
+    Tree,
+    absent,
+)
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
@@ -39,7 +50,7 @@ class Environment:
     torch: str | None
     python: str
     platform: str
-    seconds: float
+    seconds: Seconds
     python_executable: str | None = None
     python_source: str | None = None
 
@@ -55,11 +66,11 @@ class ModelInfo:
     format: Format
     type: str | None = None
     place: str | None = None
-    parameters: int | None = None
-    trainable_parameters: int | None = None
-    parameter_bytes: int | None = None
-    buffers: int | None = None
-    buffer_bytes: int | None = None
+    parameters: Size | None = None
+    trainable_parameters: Size | None = None
+    parameter_bytes: Size | None = None
+    buffers: Size | None = None
+    buffer_bytes: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +85,12 @@ class RunInfo:
     fallback: str | None
     mode: Literal["train", "eval", "as-is"]
     device: str
-    seed: int
+    seed: Seed
     loss: str | None = None
     losses: tuple[Number, ...] = ()
-    steps: int = 1
-    world_size: int = 1
-    peak_memory: int | None = None
+    steps: Count = 1
+    world_size: Count = 1
+    peak_memory: Size | None = None
     loss_place: str | None = absent()  # it is a field()
 
 
@@ -108,26 +119,26 @@ class LayerRow:
     `shared_with` contains the names of parameters of other modules that are the same objects.
     """
 
-    order: int
+    order: Index
     name: str | None
     registered: bool
     aliases: tuple[str, ...]
     type: str
     original_name: str | None
-    call: int
-    parent: int | None
-    depth: int
+    call: Index
+    parent: Index | None
+    depth: Index
     training: bool
     place: str | None
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
-    own_parameters: int | None
-    parameters: int | None
-    trainable_parameters: int | None
+    own_parameters: Size | None
+    parameters: Size | None
+    trainable_parameters: Size | None
     shared_with: tuple[str, ...] = ()
-    macs: int | None = None
-    flops: int | None = None
-    activation_bytes: int | None = None
+    macs: Size | None = None
+    flops: Size | None = None
+    activation_bytes: Size | None = None
     output_grad: dict[str, Any] | None = None
     input_grad: dict[str, Any] | None = None
     stats: dict[str, Any] | None = None
@@ -153,7 +164,7 @@ class ParameterRow:
     module_type: str
     shape: Shape
     dtype: str
-    numel: int | None
+    numel: Size | None
     requires_grad: bool
     shared_with: tuple[str, ...] = ()
     stats: dict[str, Any] | None = None
@@ -181,12 +192,12 @@ class BufferRow:
 class Totals:
     """Totals of the run. `layers` counts the modules that ran, `calls` their calls."""
 
-    layers: int
-    calls: int
-    parameters: int | None
-    macs: int | None = None
-    flops: int | None = None
-    activation_bytes: int | None = None
+    layers: Count
+    calls: Count
+    parameters: Size | None
+    macs: Size | None = None
+    flops: Size | None = None
+    activation_bytes: Size | None = None
     grad_norm: Number | None = None
 
 
@@ -199,7 +210,7 @@ class ErrorInfo:
 
     phase: str
     layer: str | None
-    call: int | None
+    call: Index | None
     inputs: tuple[Leaf, ...]
     type: str
     message: str

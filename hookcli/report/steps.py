@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookcli.report.values import Number, absent
+from hookcli.report.values import Count, Index, Number, Positive, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class StepRow:
     parameters whose gradient is None, all zero, or has a NaN or infinity.
     """
 
-    step: int
-    forwards: int
-    backwards: int
+    step: Index
+    forwards: Count
+    backwards: Count
     loss: Number | None
     grad_norm: Number | None
     lr: Number | None
@@ -40,9 +40,9 @@ class StepRow:
     weight_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
     update_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
     update_ratio: Number | None = absent()  # noqa: RUF009  # it is a field()
-    missing: int | None = absent()  # it is a field()
-    zero: int | None = absent()  # it is a field()
-    non_finite: int | None = absent()  # it is a field()
+    missing: Count | None = absent()  # noqa: RUF009  # it is a field()
+    zero: Count | None = absent()  # noqa: RUF009  # it is a field()
+    non_finite: Count | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class OptimizerInfo:
     """
 
     type: str
-    parameters: int
-    elsewhere: int
-    groups: int
+    parameters: Count
+    elsewhere: Count
+    groups: Count
     options: dict[str, Number | bool]
-    merged: int = 1
-    elsewhere_idle: int | None = absent()  # it is a field()
+    merged: Count = 1
+    elsewhere_idle: Count | None = absent()  # noqa: RUF009  # it is a field()
     largest_weight_decay: Number | None = absent()  # noqa: RUF009  # it is a field()
 
 
@@ -95,7 +95,8 @@ class TrainingInfo:
     `unheld` are trainable parameters of the root that no optimizer of the script holds. `compiled`
     are the modules inside compiled regions, whose calls are not seen. `eval_modules` are modules
     with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
-    `train_modules` those that ran in train mode; `eval_steps` are the sampled steps of the former.
+    `train_modules` those that ran in train mode, in forwards that a backward pass for the
+    parameters reached; `eval_steps` are the sampled steps of the former.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
     mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
     was still there, unchanged, when backward began; False if none was there at one of them, and
@@ -109,8 +110,9 @@ class TrainingInfo:
     in detail, each with the number of those; the figures of parameters are those of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
     because the earlier ones took too much time. `shared` are the records of other roots that the
-    same steps train, as of an optimizer that has the parameters of several roots. `calls` is None
-    if some calls were inside transforms of torch.func, which are not counted.
+    same steps train, as of an optimizer that has the parameters of several roots. `calls` are those
+    of the root, and of parts of it that are called alone with gradients; None if some calls were
+    not counted: inside transforms of torch.func, or after torch.compile.
     """
 
     record: str
@@ -119,24 +121,24 @@ class TrainingInfo:
     wrappers: tuple[str, ...]
     optimizer: OptimizerInfo | None
     unit: Literal["optimizer", "backward"]
-    total: int
-    skipped: int
-    every: int
-    sampled: tuple[int, ...]
+    total: Count
+    skipped: Count
+    every: Positive
+    sampled: tuple[Index, ...]
     steps: tuple[StepRow, ...]
     updates: tuple[UpdateRow, ...]
-    calls: int | None
-    evaluations: int
-    graphless: int
+    calls: Count | None
+    evaluations: Count
+    graphless: Count
     never_zeroed: bool | None
     unheld: tuple[str, ...] = ()
     compiled: tuple[str, ...] = ()
     eval_modules: tuple[str, ...] = ()
-    digests: dict[int, str] | None = absent()  # noqa: RUF009  # it is a field()
+    digests: dict[Index, str] | None = absent()  # noqa: RUF009  # it is a field()
     train_modules: tuple[str, ...] | None = absent()  # it is a field()
-    eval_steps: tuple[int, ...] = ()
+    eval_steps: tuple[Index, ...] = ()
     together: tuple[str, ...] | None = absent()  # it is a field()
-    rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
-    partly: dict[int, int] | None = absent()  # noqa: RUF009  # it is a field()
-    omitted: int | None = absent()  # it is a field()
+    rank_digests: dict[Index, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
+    partly: dict[Index, Count] | None = absent()  # noqa: RUF009  # it is a field()
+    omitted: Count | None = absent()  # noqa: RUF009  # it is a field()
     shared: tuple[str, ...] | None = absent()  # it is a field()

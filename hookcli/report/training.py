@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Environment, Report
-from hookcli.report.values import Leaf, absent
+from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 
 TRAINING_SCHEMA: Literal["hookcli.run/1"] = "hookcli.run/1"
 
@@ -26,7 +26,7 @@ class ScriptInfo:
     arguments: tuple[str, ...]
     is_module: bool
     ended: Literal["completed", "exit", "exception", "interrupted", "max_steps", "stopped"]
-    status: int
+    status: ExitStatus
     error: str | None = absent()  # it is a field()
     place: str | None = absent()  # it is a field()
 
@@ -40,11 +40,11 @@ class Tracking:
 
     preset: str
     steps: str
-    max_steps: int | None
+    max_steps: Count | None
     stop_on: str | None
     eager: bool
-    rank: int = 0
-    world_size: int = 1
+    rank: Index = 0
+    world_size: Count = 1
     detached: str | None = absent()  # it is a field()
 
 
@@ -54,8 +54,8 @@ class OtherModule:
 
     name: str
     type: str
-    calls: int | None
-    parameters: int
+    calls: Count | None
+    parameters: Size
     place: str | None
 
 
@@ -72,7 +72,7 @@ class FirstNonFinite:
     """
 
     record: str
-    step: int
+    step: Index
     what: Literal["loss", "gradient"]
     phase: Literal["forward", "loss", "backward"] | None
     layer: str | None

@@ -1,13 +1,56 @@
-"""The types of values that several rows of a report share: numbers, tensors, nested values."""
+"""The types of values that several rows of a report share: numbers, tensors, nested values.
+
+Numbers have ranges that every format can hold. The JSON Schemas state them, and a report with a
+number outside of its range is not read. A page's JavaScript is exact up to 2**53, TensorBoard's
+steps have 64 bits and its scalars 32, and JSON has neither NaN nor infinities.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typing_extensions import TypeAliasType, TypedDict, final
 
-Shape: TypeAlias = tuple[int | None, ...]  # None: a dimension without a fixed size
+LARGEST_INDEX = 2**53 - 1  # of JavaScript
+LARGEST_SIZE = 10**30  # far above any count in a model; a 32-bit float can still represent it
+_LARGEST_FLOAT = 1.7976931348623157e308
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The smallest and the largest number of a field. pydantic reads it from an annotation."""
+
+    low: float
+    high: float
+
+    def __get_pydantic_core_schema__(
+        self, kind: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return pydantic's schema of the type with these limits."""
+        finite = {"allow_inf_nan": False} if kind is float else {}
+        return {**handler(kind), "ge": self.low, "le": self.high, **finite}
+
+
+def known_size(number: int) -> int | None:
+    """Return a number of operations; None if a report cannot hold it, so that it is not known."""
+    return number if number <= LARGEST_SIZE else None
+
+
+# A position in an order, which counts from 0; a number of things that are counted one by one.
+Index: TypeAlias = Annotated[int, NumberRange(0, LARGEST_INDEX)]
+Count: TypeAlias = Annotated[int, NumberRange(0, LARGEST_INDEX)]
+Positive: TypeAlias = Annotated[int, NumberRange(1, LARGEST_INDEX)]
+# Elements, bytes, operations, or the length of a dimension.
+Size: TypeAlias = Annotated[int, NumberRange(0, LARGEST_SIZE)]
+Dimension: TypeAlias = Annotated[int, NumberRange(-(2**31), 2**31 - 1)]  # negative: from the end
+Seed: TypeAlias = Annotated[int, NumberRange(-(2**63), 2**64 - 1)]  # what torch.manual_seed accepts
+ExitStatus: TypeAlias = Annotated[int, NumberRange(-(2**31), 2**32 - 1)]  # Windows has 32 bits
+Seconds: TypeAlias = Annotated[float, NumberRange(0, 1e9)]  # thirty years
+Real: TypeAlias = Annotated[float, NumberRange(-_LARGEST_FLOAT, _LARGEST_FLOAT)]
+
+Shape: TypeAlias = tuple[Size | None, ...]  # None: a dimension without a fixed size
 
 Tree = TypeAliasType(
     "Tree", "TensorNode | TupleNode | ListNode | DictNode | ObjectNode | ValueNode"
@@ -58,7 +101,7 @@ class ValueNode(TypedDict):
     value: str
 
 
-Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
+Number: TypeAlias = Real | Literal["nan", "inf", "-inf"]
 
 
 def absent() -> Any:
@@ -80,3 +123,8 @@ class Leaf:
     via: Literal["attribute"] | None = absent()  # it is a field()
     stats: dict[str, Any] | None = None
     grad: dict[str, Any] | None = None
+
+
+def path_of(location: tuple[int | str, ...]) -> list[str]:
+    """Return the path of a validation error, without pydantic's names of types in a union."""
+    return [str(part) for part in location if not str(part).startswith("constrained-")]

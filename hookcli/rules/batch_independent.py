@@ -106,8 +106,9 @@ RULE = Rule(
     "or detected by a run with one more sample, in which every output must grow by one in one "
     "dimension. The rule is skipped if two dimensions grow and only one is coupled, if the "
     "model accepts only one number of samples, if an inferred batch has several inputs or a "
-    "vector, whose dimension 0 may count nodes or words, if dimension 0 of the inputs differs, or "
-    "if layers quantize with the range of all samples.",
+    "vector, whose dimension 0 may count nodes or words, if dimension 0 of the inputs differs, if "
+    "parameters or buffers make a square matrix that multiplies dimension 0 from the left, as an "
+    "adjacency matrix does, or if layers quantize with the range of all samples.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
     "because integer inputs have no gradient",

@@ -11,8 +11,9 @@ Value = Mapping[str, Any]  # the value of a measurement of the probe `first_non_
 
 
 def kind_of(value: Value) -> str:
-    """Return NaN, Inf or -Inf: the worst that the operator returned."""
-    return "NaN" if value["nans"] else "Inf" if value["infs"] else "-Inf"
+    """Return NaN, Inf or -Inf: the worst that the operator returned, if that is known."""
+    kinds = (("nans", "NaN"), ("infs", "Inf"), ("minus_infs", "-Inf"))
+    return next((word for key, word in kinds if value[key]), "a value that is not finite")
 
 
 def advice_for(value: Value) -> str | None:
@@ -46,7 +47,7 @@ def explanation(value: Value, *, inputs: bool) -> str:
 
 
 _SHOWN = 2  # inputs in a sentence; the JSON report has all
-_GIVEN = {"of_nan", "input", "parameter", "buffer", "constant", "outside", "uninitialized"}
+_GIVEN = {"of_nan", "input", "parameter", "buffer", "constant", "array", "outside", "uninitialized"}
 
 
 def _inputs(value: Value) -> str:
@@ -79,6 +80,8 @@ def _operator(value: Value) -> str:
         return f"the {value['reason']} {value['facts']['name']}"
     if value["reason"] == "input":
         return "the batch"
+    if value["reason"] == "array":
+        return "an array that torch did not make"
     return f"`{value['written']}`" if value["written"] else "outside of torch"
 
 

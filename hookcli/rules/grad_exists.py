@@ -19,6 +19,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
+from hookcli.rules.steps.series import trained_between, without_sum
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
@@ -26,8 +27,12 @@ IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart
 _REACHED = {"ok", "zero", "non_finite"}
 _REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
-    "zero": f"{IS_ZERO}: {{their}} result is multiplied by zero or clipped",
+    "zero": IS_ZERO,
 }
+_ZERO_ADVICE = (
+    "look for an input of zeros, a product with zero, a clipped or rounded result, and a sum in "
+    "which the gradients cancel, such as a difference of two calls"
+)
 
 
 def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
@@ -97,7 +102,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         yield no_match("parameter", options["at"])
         return
-    left_out = _left_out(report)
+    left_out = _left_out(report) | without_sum(report) | trained_between(report)
     groups = _groups(report, [row for row in rows if row.name not in left_out])
     where = places(report) if groups else {}
     used = {
@@ -115,6 +120,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
+        if advice is None and status == "zero":
+            advice = _ZERO_ADVICE
         yield RuleFinding(
             "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
         )
@@ -135,7 +142,9 @@ RULE = Rule(
     says="every trainable parameter gets a gradient that is not all zeros",
     computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
     "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "
-    "(requires_grad is False). Unreachable and zero are findings.",
+    "(requires_grad is False). Unreachable and zero are findings. In a training, they are not if a "
+    "parameter changes between the sampled steps, as of an expert that is seldom used, nor for a "
+    "bias of a layer whose weight has a gradient: those of its outputs cancel.",
     formula="requires_grad implies grad is not None and max |grad| > 0",
     source="pytorch#57776: torch does not report a parameter that no gradient reaches",
     fails="self.head = nn.Linear(8, 2) that forward never uses; x.detach() after the encoder",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
+from hookcli.rules.steps.series import trained_between
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, pluralize
 
@@ -18,13 +19,18 @@ _UNKNOWN = {"frozen", None}
 
 
 def _own(report: Report) -> dict[str, set[str | None]]:
-    """Return the statuses of all parameters at or below each name."""
+    """Return the statuses of all parameters at or below each name.
+
+    One that is trained between the sampled steps counts as reached.
+    """
     states: dict[str, set[str | None]] = {}
+    between = trained_between(report)
     for row in report.parameters:
+        status = "ok" if row.name in between else row.status
         for name in (row.name, *row.shared_with):
             while name:
                 name = name.rpartition(".")[0]
-                states.setdefault(name, set()).add(row.status)
+                states.setdefault(name, set()).add(status)
     return states
 
 

@@ -30,9 +30,13 @@ class StepSelection:
         """Return whether a step is selected."""
         if not isinstance(step, int):
             return False
-        return any(first <= step <= last for first, last in self.ranges) or any(
-            step % period == 0 for period in self.every
-        )
+        for first, last in self.ranges:  # without generators: it is asked at each step
+            if first <= step <= last:
+                return True
+        for period in self.every:  # noqa: SIM110  # as above
+            if step % period == 0:
+                return True
+        return False
 
 
 def parse_steps(text: str, place: str) -> StepSelection:

@@ -12,14 +12,12 @@ from typing import Any
 import torch
 
 from hookcli.models import places
+from hookcli.torch_private import count_dispatch_modes
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import outside_modes
 
-# By the identity of the code: its hash takes longer.
-_CODES = {
-    id(torch.autograd.backward.__code__): "tensors",
-    id(torch.autograd.grad.__code__): "outputs",
-}
+# They are compared by identity: the hash of a code takes longer.
+_BACKWARD, _GRAD = torch.autograd.backward.__code__, torch.autograd.grad.__code__
 
 
 @dataclass(slots=True, eq=False)
@@ -52,9 +50,11 @@ class BackwardPass:
 
     def computes(self, parameters: Iterable[torch.Tensor]) -> bool:
         """Whether it can compute the gradient of one of these parameters, of a root it reaches."""
-        if self.inputs is not None:
-            return any(id(parameter) in self.inputs for parameter in parameters)
-        return any(parameter.requires_grad for parameter in parameters)
+        inputs = self.inputs
+        for parameter in parameters:  # the first one mostly tells it
+            if parameter.requires_grad if inputs is None else id(parameter) in inputs:
+                return True
+        return False
 
     def is_bad(self) -> bool:
         """Whether the loss is known to be not finite; one on a GPU is not read."""
@@ -73,11 +73,7 @@ def running_backward(task: int) -> BackwardPass:
     frame, name = found
     values = frame.f_locals  # a new dictionary each time
     start = _only(values.get(name))
-    loss = None
-    if start is not None and start.numel() == 1 and not (start.is_meta or start.is_complex()):
-        with outside_modes():
-            value = start.detach()
-            loss = float(value) if value.device.type == "cpu" else value
+    loss = None if start is None else _value_of(start)
     return BackwardPass(
         task,
         start,
@@ -89,8 +85,21 @@ def running_backward(task: int) -> BackwardPass:
     )
 
 
+def _value_of(start: torch.Tensor) -> torch.Tensor | float | None:
+    """Return the value of one real element, which is not read on a GPU; else None."""
+    if start.numel() != 1 or start.is_meta or start.is_complex():
+        return None
+    if type(start) is torch.Tensor and start.is_cpu and not count_dispatch_modes():
+        return float(start.item())  # nobody sees this, and it needs no contexts
+    with outside_modes():
+        value = start.detach()
+        return float(value) if value.device.type == "cpu" else value
+
+
 def _ids(inputs: Any) -> frozenset[int] | None:
     """Return the identities of the tensors whose gradients a pass computes; None for all leaves."""
+    if inputs is None:
+        return None
     if isinstance(inputs, torch.Tensor):
         return frozenset({id(inputs)})
     if not isinstance(inputs, list | tuple) or not inputs:
@@ -121,9 +130,11 @@ def _outermost(frame: FrameType | None) -> tuple[FrameType, str] | None:
     """Return the outermost call of backward of a thread: checkpoints go backward inside of it."""
     found = None
     while frame is not None:
-        name = _CODES.get(id(frame.f_code))
-        if name is not None:
-            found = frame, name
+        code = frame.f_code
+        if code is _BACKWARD:
+            found = frame, "tensors"
+        elif code is _GRAD:
+            found = frame, "outputs"
         frame = frame.f_back
     return found
 
@@ -135,9 +146,11 @@ class Scaler:
         self._scaler: Any = None
         self._searched = False
 
-    def of(self, start: torch.Tensor) -> float | None:
-        """Return the factor by which a GradScaler multiplied this loss; None if none did."""
-        node = start.grad_fn
+    def of(self, node: Any) -> float | None:
+        """Return the factor by which a GradScaler multiplied a loss; None if none did.
+
+        `node` is what made the loss in its graph.
+        """
         if node is None or type(node).__name__ != "MulBackward0":
             return None
         if not self._searched:

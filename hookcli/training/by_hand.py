@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookcli.training.backward import BackwardPass
-from hookcli.training.records import Record, norm_now
+from hookcli.training.norms import gradient_norm
+from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
 
 
@@ -32,7 +33,7 @@ class ByHand:
         record = self.record
         record.own = [p.tensor for p in record.root.model.parameters() if p.tensor.requires_grad]
         record.passes = hash((record.passes, one.task))
-        norm = norm_now(record.own) if self.fills else None
+        norm = gradient_norm(record.own) if self.fills else None
         record.begin(
             [one],
             forwards=record.root.forwards,

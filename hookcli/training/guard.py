@@ -42,19 +42,6 @@ class Guard:
 
         return guarded
 
-    def light(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a function of one argument so, without its name: many are made in a training."""
-
-        def guarded(value: Any) -> None:
-            if self.open and not is_compiling():
-                try:
-                    function(value)
-                except Exception as error:  # whatever it is, training goes on
-                    if not self.note(error):
-                        raise
-
-        return guarded
-
     def note(self, error: BaseException) -> bool:
         """End the observation because of this error. Return False if it is the script's own."""
         if is_of_handler(error):

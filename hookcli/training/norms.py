@@ -45,7 +45,39 @@ def is_part(tensor: torch.Tensor) -> bool:
 
 def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """Return the gradients of those parameters that have one, each as far as this rank has it."""
-    return [local(p.grad) for p in parameters if p.grad is not None and not p.is_meta]
+    found = []
+    for parameter in parameters:
+        grad = parameter.grad
+        if grad is not None and not parameter.is_meta:
+            found.append(grad if type(grad) is torch.Tensor else local(grad))
+    return found
+
+
+def gradient_norm(parameters: Iterable[torch.Tensor]) -> float | torch.Tensor:
+    """Return the 2-norm of the gradients of these parameters: see `total_norm`.
+
+    Each step of a training needs it. Dense gradients on the CPU, of one dtype and without a graph,
+    are therefore looked at once only.
+    """
+    own = list(parameters)
+    grads, dtype, strided = [], None, torch.strided
+    for parameter in own:
+        grad = parameter.grad
+        if grad is None:
+            continue
+        dtype = dtype or grad.dtype
+        if (
+            type(grad) is not torch.Tensor
+            or not grad.is_cpu
+            or grad.dtype is not dtype
+            or grad.layout is not strided
+            or grad.requires_grad
+        ):
+            return total_norm(gradients_of(own))
+        grads.append(grad)
+    if dtype not in _PLAIN or count_dispatch_modes():
+        return total_norm(gradients_of(own))
+    return _norm_of_plain(grads)
 
 
 def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
@@ -56,23 +88,35 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     """
     if not tensors:
         return 0.0
-    first = tensors[0]
-    without_graph = torch.no_grad() if any(t.requires_grad for t in tensors) else _no_modes
-    with without_graph, outside_modes():
-        if _are_plain(tensors):
-            norms = foreach_norm(tensors, 2)
-            if first.device.type != "cpu":
-                total: torch.Tensor = torch.linalg.vector_norm(torch.stack(norms).double())
-                return total
-            values = (
-                [norm.item() for norm in norms]  # cheaper than to stack a few
-                if len(norms) <= _FEW
-                else torch.stack(norms).tolist()
-            )
-            value = math.hypot(*values)
-            if value and math.isfinite(value):
-                return value
-    return careful_norm(tensors)
+    if not (count_dispatch_modes() or _require_grad(tensors)):
+        return _total_norm(tensors)  # contexts take longer than the norms of a small model
+    with torch.no_grad(), outside_modes():
+        return _total_norm(tensors)
+
+
+def _require_grad(tensors: list[torch.Tensor]) -> bool:
+    for tensor in tensors:  # noqa: SIM110  # a generator takes longer, at each step of a training
+        if tensor.requires_grad:
+            return True
+    return False
+
+
+def _total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
+    return _norm_of_plain(tensors) if _are_plain(tensors) else careful_norm(tensors)
+
+
+def _norm_of_plain(tensors: list[torch.Tensor]) -> float | torch.Tensor:
+    norms = foreach_norm(tensors, 2)
+    if not tensors[0].is_cpu:
+        total: torch.Tensor = torch.linalg.vector_norm(torch.stack(norms).double())
+        return total
+    values = (
+        [norm.item() for norm in norms]  # cheaper than to stack a few
+        if len(norms) <= _FEW
+        else torch.stack(norms).tolist()
+    )
+    value = math.hypot(*values)
+    return value if value and math.isfinite(value) else careful_norm(tensors)
 
 
 def is_not_zero(tensor: torch.Tensor) -> bool:
@@ -109,15 +153,16 @@ def _are_plain(tensors: list[torch.Tensor]) -> bool:
     """Return whether there are tensors, all dense, of one common dtype and on one device."""
     if not tensors:
         return False
-    dtype, device = tensors[0].dtype, tensors[0].device
+    first = tensors[0]
+    dtype, device, strided = first.dtype, first.device, torch.strided
     if dtype not in _PLAIN:
         return False
     for tensor in tensors:
         if (
             type(tensor) not in _TYPES
             or tensor.dtype is not dtype
-            or tensor.layout is not torch.strided
-            or tensor.device != device
+            or tensor.layout is not strided
+            or not ((tensor.is_cpu and first.is_cpu) or tensor.device == device)
         ):
             return False
     return True

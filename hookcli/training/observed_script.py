@@ -198,13 +198,16 @@ class ObservedScript:
             for part in root.root.modules()
         }
         rows = []
+        names = Counter(record.root.name for record in self.records)
         for root in self.roots.values():
             if id(root.root) not in parts and not isinstance(root.root, LooseParameters):
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
-                rows.append(
-                    OtherModule(root.name, type(root.root).__name__, root.known_calls, count, place)
-                )
+                names[root.name] += 1
+                many = names[root.name]  # a function has one name for all of its arguments
+                name = root.name if many == 1 else f"{root.name} #{many}"
+                kind = type(root.root).__name__
+                rows.append(OtherModule(name, kind, root.known_calls, count, place))
         return rows
 
 

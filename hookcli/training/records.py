@@ -21,7 +21,14 @@ from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.norms import change_norms, each_norm, gradients_of, is_part, local, total_norm
+from hookcli.training.norms import (
+    change_norms,
+    each_norm,
+    gradient_norm,
+    gradients_of,
+    is_part,
+    local,
+)
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.sampling import Sampling
@@ -197,8 +204,11 @@ class Record:
             lr=lr,
             largest_lr=largest,
             sampled=sampled,
-            scale=next((p.scale for p in passes if p.scale is not None), None),
         )
+        for one in passes:
+            if one.scale is not None:
+                step.scale = one.scale
+                break
         if passes and id(self) in passes[0].left:
             self._lefts.add(passes[0].left[id(self)])
         if sampled:
@@ -307,7 +317,7 @@ class Record:
         if inside:
             step.backwards, step.loss = len(inside), sum_of(inside[:1])
             step.forwards = self.root.forwards
-            step.grad_norm = norm_now(self.own)
+            step.grad_norm = gradient_norm(self.own)
         if step.sampled:
             if inside:
                 self.gradients.note(step.step)
@@ -454,8 +464,3 @@ def _digest_of(parameters: list[torch.Tensor]) -> str | None:
         value = _every(value, stride).clone() if value.layout is torch.strided else value
         whole.update(digest(value).encode())
     return whole.hexdigest()[:32]
-
-
-def norm_now(parameters: list[torch.Tensor]) -> Any:
-    """Return the 2-norm of the gradients of these parameters."""
-    return total_norm(gradients_of(parameters))

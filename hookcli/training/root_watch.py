@@ -7,8 +7,9 @@ import sys
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -34,6 +35,7 @@ from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.backward import BackwardPass
 from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
@@ -48,12 +50,26 @@ _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
 
 
+@dataclass(slots=True)
+class _Modes:
+    """The modules with dropout or batch normalization in one forward, by their modes.
+
+    `trains`: a backward pass for the parameters has reached it. A forward may also be made for
+    something else with gradients, such as those of an input in an adversarial attack.
+    """
+
+    step: int
+    train: set[str]
+    eval: set[str]
+    trains: bool = False
+
+
 class RootWatch:
     """The hooks on one root, from its first call on.
 
     `forward_begins(watch)` is called before a forward with gradients, and returns its step if that
     is sampled. `backward_begins(watch)` is called when a backward pass reaches an output of the
-    root.
+    root, and returns that pass.
     """
 
     def __init__(
@@ -62,7 +78,7 @@ class RootWatch:
         spec: Spec,
         *,
         forward_begins: Callable[[RootWatch], int | None],
-        backward_begins: Callable[[RootWatch], None],
+        backward_begins: Callable[[RootWatch], BackwardPass],
         guard: Guard,
         unmatched: UnmatchedHooks,
         failed: Callable[[Exception], bool],
@@ -72,7 +88,8 @@ class RootWatch:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
-        self._guarded, self._guarded_light, self._failed = guard, guard.light, failed
+        self._guarded, self._failed = guard, failed
+        self._output_reached = guard(_OutputReached(self))
         self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
@@ -92,14 +109,19 @@ class RootWatch:
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
-        self.has_hidden_calls = False  # inside transforms of torch.func: they are not counted
+        # Inside transforms of torch.func, and after torch.compile: they are not counted.
+        self.has_hidden_calls = False
         self.forwards = 0  # with gradients, since the last step
+        self.own_forwards = 0  # those of them that are calls of the root, not of a part of it
+        self.apart = 0  # calls with gradients that were not inside a call of another root
+        self.wholes: list[RootWatch] = []  # trained roots that this module is a part of
         self.began: float | None = None  # the first of them, by time.perf_counter
         self._limited = limited  # whether the calls that a step observes are
         self._is_reached = False  # by a backward pass, since the last forward
         self.partly: dict[int, int] = {}  # steps, with how many of their forwards were observed
         self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
         self._generators: GeneratorKeeper | None = None
+        self._modes: list[_Modes] = []  # of the forwards of the step that runs now
         self.eval_modules: set[str] = set()
         self.is_bound = False  # whether an optimizer trains it
         self.names_in_call: dict[int, str] = {}  # of the parameters during a call
@@ -131,6 +153,29 @@ class RootWatch:
         """The number of calls; None if some were not counted."""
         return None if self.has_hidden_calls else self.calls
 
+    @property
+    def is_part(self) -> bool:
+        """Whether its calls are those of larger roots, and it is not trained as a root itself."""
+        return bool(self.wholes) and not self.is_bound
+
+    def is_inside(self, other: RootWatch) -> bool:
+        """Return whether this module is a part of another root."""
+        return other is not self and any(part is self.root for part in other.root.modules())
+
+    def join(self, whole: RootWatch) -> None:
+        """Become a part of a larger root: calls and backward passes are those of that root."""
+        self.wholes.append(whole)
+        whole.calls += self.apart
+        whole.forwards += self.apart
+        begins = [began for began in (self.began, whole.began) if began is not None]
+        whole.began = min(begins, default=None)
+        self.apart = 0
+        self.ended_step()
+        if self.running:
+            self.stop()
+        else:
+            self.close()
+
     def watch_parameters(self) -> None:
         """Be called when a backward pass reaches a parameter: the outputs are not seen."""
         if self._edges:
@@ -151,8 +196,13 @@ class RootWatch:
         """Return the names of the parameters by their identities."""
         return {id(info.tensor): info.name for info in self.model.parameters()}
 
-    def enter(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """Note a call that begins; return its new arguments if a hook of the user replaced them."""
+    def enter(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], *, nested: bool = False
+    ) -> tuple[Any, ...] | None:
+        """Note a call that begins; return its new arguments if a hook of the user replaced them.
+
+        It is `nested` if another root is called now.
+        """
         self.calls += 1
         training = self.root.training
         if not torch.is_grad_enabled():
@@ -161,6 +211,26 @@ class RootWatch:
             return None
         if not self.is_bound:
             self._note_names()
+        step = self._begin_forward()
+        self.own_forwards += 1
+        self.apart += not nested
+        if self._generators is None:
+            self._generators = GeneratorKeeper(self.root)
+        self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
+        return self._observe_call(self.root, step, args, kwargs)
+
+    def enter_part(
+        self, part: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """Note a call of a part alone, as `enter` does. Without gradients it is not a call."""
+        if not torch.is_grad_enabled():
+            return None
+        self.calls += 1
+        step = self._begin_forward()
+        return self._observe_call(part, step, args, kwargs)
+
+    def _begin_forward(self) -> int | None:
+        """Count a forward; return its step if that is observed."""
         step = self._forward_begins(self)
         if not self.forwards:
             self.began = time.perf_counter()
@@ -168,16 +238,21 @@ class RootWatch:
         if step is not None and (step in self.partly or self._is_full(step)):
             step = None
         self._is_reached = False
-        if self._generators is None:
-            self._generators = GeneratorKeeper(self.root)
-        self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
+        return step
+
+    def _observe_call(
+        self, called: nn.Module, step: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """Observe a call of the root or of a part, if its step is; return its new arguments."""
         replaced = None
+        if self._hooks is not None:
+            self._hooks.part_runs = called is not self.root
         if step is not None and self._sees_calls and not self.is_observed:
-            replaced = self._observe(step, args, kwargs)
+            replaced = self._observe(called, step, args, kwargs)
         elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
             self._hooks.start_step(step)
         if self.is_observed and step is not None:
-            self._note_modes(step)
+            self._note_modes(step, called)
         return replaced
 
     def _is_full(self, step: int) -> bool:
@@ -204,16 +279,24 @@ class RootWatch:
         if id(first) not in self.names_in_call:  # a root without an optimizer keeps its own
             self.names_in_call = self.names()
 
-    def _note_modes(self, step: int) -> None:
+    def _note_modes(self, step: int, called: nn.Module) -> None:
         """Note the modes of dropout that drops something, and of batch normalization."""
+        inside = None if called is self.root else set(map(id, called.modules()))
+        modes = _Modes(step, set(), set())
         for name, layer in self._layers_with_modes:
-            if getattr(layer, "p", 1) == 0:
+            if getattr(layer, "p", 1) == 0 or (inside is not None and id(layer) not in inside):
                 continue
-            if layer.training:
-                self.train_modules.add(name)
-            else:
-                self.eval_modules.add(name)
-                self.eval_steps.add(step)
+            (modes.train if layer.training else modes.eval).add(name)
+        self._modes.append(modes)
+
+    def _count_modes(self) -> None:
+        """Count the modes of the forwards that were trained."""
+        for modes in self._modes:
+            if modes.trains:
+                self.train_modules |= modes.train
+                self.eval_modules |= modes.eval
+                self.eval_steps |= {modes.step} if modes.eval else set()
+        self._modes.clear()
 
     def _keep(self, call: ForwardCall) -> None:
         """Keep a forward until the step, and earlier ones if their batches are small."""
@@ -233,11 +316,16 @@ class RootWatch:
         if self.recent:
             self.recent[-1].end(outputs)
             number = self.recent[-1].first_node
+        watches = self.wholes if self.is_part else [self]
+        modes = [watch._modes[-1] for watch in watches if watch.is_observed and watch._modes]
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
-                begins = self._guarded_light(_BeginsAt(self, number, i))
+                # partial: many are made in a training
+                begins = partial(self._output_reached, number, i, modes)
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
                 self.sees_backward = True
+        if not outputs:  # of an unknown form
+            _note_trained(modes)
 
     def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:
         """Keep the gradient of an output of the call whose first node has this number."""
@@ -245,15 +333,21 @@ class RootWatch:
             if call.first_node == number:
                 call.keep_gradient(index, gradient)
 
-    def backward_reached(self) -> None:
-        """Tell that a backward pass reached an output of this root."""
+    def backward_reached(self) -> bool:
+        """Tell that a backward pass reached an output of this root, or of a part of others.
+
+        Return whether the pass computes gradients of its parameters.
+        """
+        trains = [whole.backward_reached() for whole in self.wholes]
+        if self.is_part:
+            return any(trains)
         self._is_reached = True
         if self._is_attached and not self.is_observed:
             self.rest()
-        self._backward_begins(self)
+        return self._backward_begins(self).computes(self.root.parameters())
 
     def _observe(
-        self, step: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, called: nn.Module, step: int, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, ...] | None:
         """Attach the hooks of a sampled step; return new arguments of the call that begins now."""
         if self._hooks is None:
@@ -267,6 +361,7 @@ class RootWatch:
                 failed=self._failed,
             )
         hooks = self._hooks
+        hooks.part_runs = called is not self.root
         hooks.forget_optimizers()
         hooks.start_step(step)
         hooks.clock.open = True
@@ -274,7 +369,7 @@ class RootWatch:
         if self._is_attached:
             return None
         self._is_attached = True
-        return hooks.attach_during_call(self.root, args, kwargs)
+        return hooks.attach_during_call(called, args, kwargs)
 
     def follow(self, optimizer: Any) -> None:
         """Attach the configured hooks on optimizers, in a sampled step."""
@@ -308,6 +403,12 @@ class RootWatch:
                 if info.tensor.requires_grad and info.tensor.numel() and not info.tensor.is_meta
             )
 
+    def part_ended(self) -> None:
+        """Note that the call of a part alone has ended."""
+        self.running = 0
+        if self._hooks is not None:
+            self._hooks.part_runs = False
+
     def optimizing(self, *, now: bool) -> None:
         """Set whether the optimizer steps now."""
         if self._hooks is not None:
@@ -331,7 +432,8 @@ class RootWatch:
 
     def ended_step(self) -> None:
         """Forget what belongs to the step that ended."""
-        self.forwards = 0
+        self._count_modes()
+        self.forwards = self.own_forwards = 0
         self.began = None
         self.recent.clear()
 
@@ -349,6 +451,7 @@ class RootWatch:
     def close(self) -> None:
         """Remove all hooks."""
         self.running = 0
+        self._count_modes()
         for _, handle in self._edges:
             handle.remove()
         self._edges.clear()
@@ -425,16 +528,20 @@ class _Begins:
             watch.backward_reached()
 
 
-class _BeginsAt(_Begins):
-    """The hook on one output of one call."""
+class _OutputReached(_Begins):
+    """The hook on the outputs of all calls."""
 
-    def __init__(self, watch: RootWatch, number: int, index: int) -> None:
-        super().__init__(watch)
-        self._number, self._index = number, index
-
-    def __call__(self, gradient: Any) -> None:
-        """Tell the root, and give it the gradient."""
-        super().__call__(gradient)
+    def __call__(  # type: ignore[override]
+        self, number: int, index: int, modes: Sequence[_Modes], gradient: Any
+    ) -> None:
+        """Tell the root, and give it the gradient of an output of one call: see `gradient_came`."""
         watch = self._watch()
         if watch is not None:
-            watch.gradient_came(self._number, self._index, gradient)
+            if watch.backward_reached():
+                _note_trained(modes)
+            watch.gradient_came(number, index, gradient)
+
+
+def _note_trained(forwards: Sequence[_Modes]) -> None:
+    for modes in forwards:
+        modes.trains = True

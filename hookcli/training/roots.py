@@ -67,13 +67,14 @@ def owner_of(parameters: list[Any]) -> nn.Module | None:
     """Return the smallest module that has all of these parameters, or most of them.
 
     Modules are found through the references to the parameters, for scripts that never call the
-    module that they train. None if no module has any of them.
+    module that they train. Of modules with the same parameters it is the innermost one that has a
+    forward, else the outermost one: not a ModuleList. None if no module has any of them.
     """
     todo: list[Any] = list(parameters[:1])
     chain: list[nn.Module] = []
     seen: set[int] = set()
     wanted = {id(parameter) for parameter in parameters}
-    best: tuple[int, int, nn.Module] | None = None
+    best: tuple[tuple[int, int, int], nn.Module] | None = None
     while todo:
         for module in _modules_with(todo.pop()):
             if id(module) in seen or isinstance(module, LooseParameters):
@@ -82,10 +83,15 @@ def owner_of(parameters: list[Any]) -> nn.Module | None:
             chain.append(module)
             todo.append(module)
             ids = parameter_ids(module)
-            rank = (len(wanted & ids), -len(ids), module)
-            if best is None or rank[:2] > best[:2]:
-                best = rank
-    return None if best is None else unwrap(best[2])[0]
+            depth = -len(chain) if _has_forward(module) else len(chain) - sys.maxsize
+            rank = (len(wanted & ids), -len(ids), depth)
+            if best is None or rank > best[0]:
+                best = rank, module
+    return None if best is None else unwrap(best[1])[0]
+
+
+def _has_forward(module: nn.Module) -> bool:
+    return type(module).forward is not nn.Module.forward
 
 
 def _modules_with(value: Any) -> Iterator[nn.Module]:

@@ -28,7 +28,7 @@ class Sampling:
 
     training: TrainingSpec
     omitted: int = 0
-    _decided: tuple[int, bool] = (-1, False)  # the last step, and whether it is sampled
+    decided: tuple[int, bool] = (-1, False)  # the last step, and whether it is sampled
     _sampled: float = 0.0  # seconds
     _samples: int = 0
     _plain: float = 0.0
@@ -36,13 +36,13 @@ class Sampling:
 
     def is_sampled(self, step: int, started: float) -> bool:
         """Return whether a step is observed; it is decided once. `started` is by perf_counter."""
-        if self._decided[0] == step:
-            return self._decided[1]
+        if self.decided[0] == step:
+            return self.decided[1]
         chosen = is_selected(self.training, step)
         if chosen and self._may_omit(step) and self._is_spent(started):
             chosen = False
             self.omitted += 1
-        self._decided = step, chosen
+        self.decided = step, chosen
         return chosen
 
     def _may_omit(self, step: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -15,11 +15,13 @@ class SwitchedHooks:
 
     def __init__(self, handles: Iterable[Any]) -> None:
         self._entries: list[tuple[dict[int, Any], int, Any]] = []
+        self._removals: list[tuple[Callable[[int, None], Any], int]] = []
         for handle in handles:
             for reference in (handle.hooks_dict_ref, *handle.extra_dict_ref):
                 hooks = reference()
                 if hooks is not None and handle.id in hooks:
                     self._entries.append((hooks, handle.id, hooks[handle.id]))
+                    self._removals.append((hooks.pop, handle.id))
         self.is_on = True
 
     def on(self) -> None:
@@ -31,8 +33,8 @@ class SwitchedHooks:
     def off(self) -> None:
         """Remove the hooks."""
         self.is_on = False
-        for hooks, key, _ in self._entries:
-            hooks.pop(key, None)
+        for remove, key in self._removals:
+            remove(key, None)
 
     def are_in(self, hooks: Any) -> bool:
         """Return whether this is the dictionary of the first hook: a script may replace it."""

@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.compiler import is_compiling
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -50,8 +49,9 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
+from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record, largest_rate, learning_rate, norm_now
+from hookcli.training.records import Record, largest_rate, learning_rate
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.sampling import Sampling, is_limited, is_selected
@@ -69,7 +69,7 @@ class _Depth(threading.local):
         self.calls = 0
 
 
-class _RootEnds(Portable):
+class _RootEnds(Portable, guarded=True):
     """The hook at the end of a root's call; a copy of the root has it too."""
 
     def __init__(self, watch: Watch) -> None:
@@ -157,6 +157,8 @@ class Watch:
         """Note that the script compiles a module, a function, or a method of a module."""
         self._seen.compiles = True
         self._unhook_calls()
+        for known in self._seen.roots.values():
+            known.has_hidden_calls = True
         module = getattr(compiled, "__self__", compiled)
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
@@ -188,11 +190,12 @@ class Watch:
 
         With hooks on all modules, PyTorch takes longer for each call inside of the root.
         """
+        on_all = self._call_hooks
         if (
-            self._inside is None
-            and self._call_hooks is not None
-            and self._call_hooks.is_on
-            and len(self._seen.roots) == 1
+            on_all is not None
+            and on_all.is_on
+            and self._inside is None
+            and all(other is root or other.is_part for other in self._seen.roots.values())
             and root.is_plain
         ):
             self._inside = root
@@ -203,7 +206,7 @@ class Watch:
                 register: Any = nn.Module.register_forward_hook
                 handle = register(root.root, self._root_ends, always_call=True)
                 self._end_hook = SwitchedHooks((handle,))
-            self._unhook_calls()
+            on_all.off()
 
     def root_ended(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """Attach the hooks on all modules again, when the call of the only root ends."""
@@ -291,8 +294,6 @@ class Watch:
 
     def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
         """Note a call; PyTorch calls this for each module, so that it must cost nearly nothing."""
-        if is_compiling():
-            return None
         depth = self._depth
         depth.calls += 1
         root = self._seen.roots.get(id(module))
@@ -302,40 +303,61 @@ class Watch:
             root = self._find(module)
         if root is None or root.root is not module or root.running:
             return None
+        wholes = root.wholes if root.is_part else []
+        if any(whole.running for whole in wholes):
+            return None
         if self._inside is not None:
             self._forget_end()  # of a call that raised
-        root.running = depth.calls
+        nested = self._is_nested(root)
+        for one in (root, *wholes):
+            one.running = depth.calls
         if _is_hidden():
-            root.has_hidden_calls |= current_graph_task_id() == -1
+            for one in wholes or [root]:
+                one.has_hidden_calls |= current_graph_task_id() == -1
             return None
         kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
-        replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})
+        kwargs = kwargs if isinstance(kwargs, dict) else {}
+        if wholes:
+            return _enter_parts(root, args, kwargs)
+        replaced = root.enter(args, kwargs, nested=nested)
         self._hook_only_end(root)
         return replaced
 
+    def _is_nested(self, root: RootWatch) -> bool:
+        """Return whether a root is called inside a call of another one."""
+        roots = self._seen.roots
+        return len(roots) > 1 and any(o.running for o in roots.values() if o is not root)
+
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
-        if is_compiling():
-            return
         depth = self._depth
         root = self._seen.roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
+            if root.is_part:
+                for whole in root.wholes:
+                    whole.part_ended()
             if torch.is_grad_enabled() and not _is_hidden():
                 root.watch_backward(output)
-        depth.calls = max(0, depth.calls - 1)
+        if depth.calls > 0:
+            depth.calls -= 1
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""
         if hasattr(module, "_is_replica") or current_graph_task_id() != -1:
             return None  # a checkpoint calls modules again, in backward
-        root, _ = unwrap(module)
+        root, wrappers = unwrap(module)
         known = self._seen.roots.get(id(root))
         if known is not None:
+            known.wrappers = known.wrappers or wrappers
             return known
         if next(root.parameters(), None) is None:
             self._skipped[id(root)] = root
             return None
-        return self._add_root(module)
+        found = self._add_root(module)
+        for whole in list(self._seen.roots.values()):
+            if whole.is_bound and found.is_inside(whole):
+                found.join(whole)
+        return found
 
     def _add_root(self, called: nn.Module) -> RootWatch:
         watch = RootWatch(
@@ -349,16 +371,19 @@ class Watch:
             sink=self._sink,
             limited=is_limited(self._seen.job.training),
         )
+        watch.has_hidden_calls = self._seen.compiles
         self._seen.roots[id(watch.root)] = watch
         return watch
 
     def _forward_begins(self, root: RootWatch) -> int | None:
         """Note that a forward of a root begins; return its step if that is observed in detail."""
-        self._note_skipped(root)
-        by_hand = self._seen.by_hand.get(id(root))
-        if by_hand is not None and by_hand.is_new(root):
-            root.pause()
-            root.ended_step()
+        if self._scale is not None and self._pending:
+            self._note_skipped(root)
+        if self._seen.by_hand:
+            by_hand = self._seen.by_hand.get(id(root))
+            if by_hand is not None and by_hand.is_new(root):
+                root.pause()
+                root.ended_step()
         record = self._last_of.get(id(root))
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
@@ -375,12 +400,15 @@ class Watch:
 
     def _is_sampled_in(self, record: Record) -> bool:
         """Return whether the next step of a record is observed in detail."""
-        sampled = record.sampling.is_sampled(record.steps.total, self._seen.started)
+        step = record.steps.total
+        decided, sampled = record.sampling.decided  # it is asked several times in each step
+        if decided != step:
+            sampled = record.sampling.is_sampled(step, self._seen.started)
         return sampled and self._seen.is_wanted(record.root)
 
     # Backward.
 
-    def _backward_begins(self, root: RootWatch) -> None:
+    def _backward_begins(self, root: RootWatch) -> BackwardPass:
         task = current_graph_task_id()
         if task != self._last_task:
             self._last_task = task
@@ -395,6 +423,7 @@ class Watch:
                 for record in self._seen.records:
                     if record.root is root and id(record) in self._awaited:
                         current.left[id(record)] = record.left_gradients()
+        return current
 
     def _adds(self, root: RootWatch) -> bool:
         """Return whether this backward pass adds to gradients of earlier passes of the step.
@@ -419,13 +448,15 @@ class Watch:
         for call in root.recent:
             call.backward_place = call.backward_place or found.place
         if found.start is not None:
-            if self._seen.first_bad is None and found.start.grad_fn is not None and found.is_bad():
-                found.graph = graph_of_loss(found.start.grad_fn, root.recent)
-            found.scale = self._scale = self._scaler.of(found.start)
+            node = found.start.grad_fn
+            if node is not None and found.is_bad() and self._seen.first_bad is None:
+                found.graph = graph_of_loss(node, root.recent)
+            found.scale = self._scale = self._scaler.of(node)
             found.start = None  # it would keep the graph
         self._seen.passes[found.fills] += 1
         self._pending.append(found)
-        del self._pending[:-_MOST_PASSES]
+        if len(self._pending) > _MOST_PASSES:
+            del self._pending[:-_MOST_PASSES]
         if not self._seen.optimizers:
             engine: Any = execution_engine
             engine.queue_callback(self._guard(self._backward_ended))
@@ -435,8 +466,13 @@ class Watch:
         if self._seen.optimizers or not self._pending:
             return
         last = self._pending[-1]
-        for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots or not _may_train(last, root):
+        reached = [
+            root
+            for root in self._seen.roots.values()
+            if id(root) in last.roots and _may_train(last, root)
+        ]
+        for root in reached:
+            if len(reached) > 1 and any(map(root.is_inside, reached)):
                 continue
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None or by_hand.fills < last.fills:
@@ -447,29 +483,47 @@ class Watch:
 
     def _note_skipped(self, root: RootWatch) -> None:
         """Note the step before this forward as skipped, if a GradScaler has lowered its scale."""
-        if self._scale is None or not self._pending:
-            return
         now = self._scaler.scale()
-        if now is None or now >= self._scale:
-            return
-        passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
-        if not passes:
+        if self._scale is None or now is None or now >= self._scale:
             return
         record = self._last_of.get(id(root))
+        if record is None:
+            known = self._seen.roots.values()
+            roots = [r for r in known if not r.is_bound and self._passes_through([r])]
+        else:
+            roots = [one.root for one in self._with_same_optimizer(record)]
+        passes = passes_of_step(self._passes_through(roots))
+        if not passes or not self._passes_through([root]):
+            return
+        for one in roots:
+            self._skip_step(one, passes, self._scale)
+        self._scale = now
+        self._pending.clear()
+        if self._ending is not None:
+            raise self._ending
+
+    def _passes_through(self, roots: Sequence[RootWatch]) -> list[BackwardPass]:
+        """Return the backward passes since the last step that reached one of these roots."""
+        ids = {id(root) for root in roots}
+        return [one for one in self._pending if not ids.isdisjoint(one.roots)]
+
+    def _skip_step(self, root: RootWatch, passes: Sequence[BackwardPass], scale: float) -> None:
+        """Add a step of a root that a GradScaler skipped."""
+        record = self._last_of.get(id(root))
         rate = None if record is None else record.rate
-        step = TrainingStep.skipped_one(root.forwards, passes, self._scale, rate)
+        step = TrainingStep.skipped_one(root.forwards, passes, scale, rate)
         if record is None:
             self._early.setdefault(id(root), []).append(step)
         else:
             record.steps.add(step)
             if _is_bad(step):
                 self._note_non_finite(record, step)
-        self._scale = now
-        self._pending.clear()
         root.pause()
         root.ended_step()
-        if self._ending is not None:
-            raise self._ending
+
+    def _with_same_optimizer(self, record: Record) -> list[Record]:
+        """Return the records that the optimizer of a record trains: of several roots."""
+        return next((group for group in self._of.values() if record in group), [record])
 
     # Optimizer steps.
 
@@ -485,29 +539,29 @@ class Watch:
         if current_graph_task_id() != -1 and not self._stepping:
             self._merge(optimizer, records)
             return
-        most = self._seen.job.training.max_steps
+        training = self._seen.job.training
+        most = training.max_steps
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._pending)))
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        norm = norm_now(parameters)
+        norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
+        own = self._passes(records)
         for record in records:
             sampled = self._is_sampled_in(record)
             if sampled:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
-            own = self._passes(record)
             step = record.begin(
                 own,
                 forwards=record.root.forwards,
-                norm=norm if len(records) == 1 else norm_now(record.own),
+                norm=norm if len(records) == 1 else gradient_norm(record.own),
                 lr=rate,
                 sampled=sampled,
                 largest=largest,
             )
-            if self._seen.job.training.stop_on is not None:
+            if training.stop_on is not None:
                 step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
@@ -539,7 +593,8 @@ class Watch:
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
-                self._end_step(record, passes_of_step([one for one in inside if one.fills]))
+                own = passes_of_step([one for one in inside if one.fills]) if inside else ()
+                self._end_step(record, own)
         if self._pending:
             self._recent = list(self._pending)
             self._pending.clear()
@@ -578,7 +633,7 @@ class Watch:
         if before is not None:
             record.together.update(before)
         self._between[id(record)] = {}
-        mine = next((group for group in self._of.values() if record in group), [])
+        mine = self._with_same_optimizer(record)
         for other in self._seen.records:
             between = self._between.get(id(other))
             if between is not None and other.root is not record.root and other not in mine:
@@ -621,7 +676,8 @@ class Watch:
         return [
             root
             for root in self._seen.roots.values()
-            if root.calls > root.evaluations + root.graphless
+            if not root.is_part
+            and root.calls > root.evaluations + root.graphless
             and any(p.tensor.requires_grad for p in root.model.parameters())
         ]
 
@@ -634,7 +690,7 @@ class Watch:
         guard.open = stop is None  # a replay in this process calls the hooks
         try:
             self._seen.first_bad, notes = first_non_finite(
-                record, step, self._passes(record), self._seen.job
+                record, step, self._passes(self._with_same_optimizer(record)), self._seen.job
             )
         finally:
             guard.open = True
@@ -642,14 +698,22 @@ class Watch:
         if stop is not None:
             self._ending = EndOfRun("stopped")
 
-    def _passes(self, record: Record) -> list[BackwardPass]:
-        """Return the backward passes of the step that runs now."""
+    def _passes(self, records: Sequence[Record]) -> list[BackwardPass]:
+        """Return the backward passes of the step that runs now, which trains all these records."""
         passes = self._pending or self._recent
-        own = [one for one in passes if id(record.root) in one.roots and one.computes(record.own)]
-        own = passes_of_step(own)
-        if not own and not record.root.sees_backward and (record.steps or record.root.calls):
-            # an output of an unknown form has no hooks
-            return passes_of_step([one for one in passes if one.fills])
+        own = passes_of_step(
+            [
+                one
+                for one in passes
+                if any(id(r.root) in one.roots and one.computes(r.own) for r in records)
+            ]
+        )
+        if own:
+            return own
+        for record in records:
+            if not record.root.sees_backward and (record.steps or record.root.calls):
+                # an output of an unknown form has no hooks
+                return passes_of_step([one for one in passes if one.fills])
         return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
@@ -674,7 +738,7 @@ class Watch:
                     partly=True,
                 )
                 self._merging[1].append(record)
-            record.add_part(own, norm_now(own), optimizer)
+            record.add_part(own, gradient_norm(own), optimizer)
 
     def _end_merged(self) -> None:
         """End the step of the optimizers that stepped inside of a backward pass."""
@@ -693,11 +757,13 @@ class Watch:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         inside = current_graph_task_id() != -1
         records = []
-        for root in self._roots_of(parameters):
+        roots = self._roots_of(parameters)
+        for root in roots:
             by_hand = self._seen.by_hand.pop(id(root), None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
             self._forget_parts(root)
+            self._join_parts(root, roots)
             merged = self._merged.get(id(root)) if inside and not self._stepping else None
             if merged is not None:
                 merged.merged.add(id(optimizer))
@@ -733,33 +799,87 @@ class Watch:
                 if ids <= root.parameter_ids():
                     del self._seen.by_hand[key]
 
+    def _join_parts(self, root: RootWatch, chosen: Sequence[RootWatch]) -> None:
+        """Make the roots inside a root that an optimizer trains its parts, with what they saw."""
+        for part in list(self._seen.roots.values()):
+            if part.is_bound or part in chosen or root in part.wholes or not part.is_inside(root):
+                continue
+            for one in (*self._pending, *self._recent):
+                if id(part) in one.roots:
+                    one.roots.add(id(root))
+            by_hand = self._seen.by_hand.get(id(part))
+            if by_hand is not None and not by_hand.changes():  # its passes were micro-steps
+                del self._seen.by_hand[id(part)]
+            part.join(root)
+
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
-        """Return the roots that have these parameters: those that are called, if there are any."""
+        """Return the roots that have these parameters: those that are called, if there are any.
+
+        If no root has all of them, it may be that only its parts have been called so far, or that
+        they are called alone: then it is the module that owns them.
+        """
         wanted = {id(p) for p in parameters}
         covered = [
             (ids, root)
             for root in self._seen.roots.values()
             if (ids := {*root.parameter_ids(), *root.names_in_call} & wanted)
         ]
-        smallest = [
+        found = [
             root
             for ids, root in covered
-            if not any(
-                other is not root
-                and others == ids
-                and len(other.parameter_ids()) < len(root.parameter_ids())
-                for others, other in covered
-            )
+            if not any(_replaces(other, others, root, ids) for others, other in covered)
         ]
-        seen = {key for ids, root in covered if root in smallest for key in ids}
-        if not parameters or (smallest and (seen == wanted or not self._seen.compiles)):
-            return smallest
+        seen = {key for ids, root in covered if root in found for key in ids}
+        if not parameters or (len(found) == 1 and seen == wanted):
+            return found
         owner = owner_of(parameters)
-        if smallest and (owner is None or not seen < parameter_ids(owner) & wanted):
-            return smallest
+        if found and (owner is None or not _owns(owner, found, seen, parameters)):
+            return found
         if owner is not None and id(owner) in self._seen.roots:
             return [self._seen.roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]
+
+
+def _replaces(other: RootWatch, others: set[int], root: RootWatch, ids: set[int]) -> bool:
+    """Return whether another root is trained, instead of one that has the parameters `ids` of it.
+
+    Of a module and a part of it, it is the module if that has more of the parameters, or if it is
+    called itself. Of modules that share their parameters it is the smaller one.
+    """
+    if other is root:
+        return False
+    if root.is_inside(other):
+        return ids < others or (ids == others and other.own_forwards > 0)
+    if other.is_inside(root):
+        return ids == others and not root.own_forwards
+    return ids == others and len(other.parameter_ids()) < len(root.parameter_ids())
+
+
+def _owns(
+    owner: nn.Module, roots: Sequence[RootWatch], seen: set[int], parameters: Sequence[Any]
+) -> bool:
+    """Return whether a module is the whole of these roots, which have the parameters `seen`.
+
+    Either it has more of the parameters of the optimizer, or no other ones that are trainable.
+    """
+    inside = set(map(id, owner.modules()))
+    if any(root.root is owner or id(root.root) not in inside for root in roots):
+        return False
+    wanted = {id(p) for p in parameters}
+    held = parameter_ids(owner) & wanted
+    trainable = {id(p) for p in owner.parameters() if p.requires_grad}
+    return held > seen or (held == seen and trainable <= wanted)
+
+
+def _enter_parts(
+    part: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    """Note a call of a part in the roots that it is a part of; return its new arguments."""
+    replaced: tuple[Any, ...] | None = None
+    for whole in part.wholes:
+        now = whole.enter_part(part.root, args if replaced is None else replaced, kwargs)
+        replaced = replaced if now is None else now
+    return replaced
 
 
 def _may_train(one: BackwardPass, root: RootWatch) -> bool:

@@ -177,7 +177,10 @@ def record(
             every=every,
             sampled=tuple(sampled),
             steps=steps,
-            updates=tuple(UpdateRow(row.name, tuple(0.001 for _ in sampled), True) for row in rows),
+            updates=tuple(
+                UpdateRow(row.name, tuple(0.001 for _ in sampled), row.status != "none")
+                for row in rows
+            ),
             **{**known, **training},
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -86,6 +87,36 @@ def test_anything_else_is_not_arithmetic(text):
 )  # fmt: skip
 def test_powers_are_small_as_sympy_computes_them_at_once(text, allowed):
     assert is_expression(text) is allowed
+
+
+LONG_TO_COMPUTE = [
+    "9**(9**9)", "2**100000000", "2.0**1e9", "9**9**9", "(1/3)**(9**9)", "2**-100000000",
+    "factorial(10000000)", "gamma(100000000)", "binomial(10**9, 5*10**8)", "fibonacci(10**9)",
+    "1e999999999", "1e-999999999", "Float('1e999999999')", "Float('1.5', 100000000)",
+    "Float('1.5', precision=10**8)", "Float('1.5', dps=99999999)", "Integer('" + "9" * 90000 + "')",
+    "9" * 5000, "Rational('" + "9" * 5000 + "', '7')", "floor(exp(10000000))", "exp(10**9)",
+    "floor(exp(exp(10)))", "floor(OpaqueUnaryFn_exp(10**7))", "exp(s0)**(9**5)",
+    "Mod(" * 2000 + "9" + ", 7)" * 2000, "FloorDiv(" * 2000 + "9" + ", 7)" * 2000,
+    "floor(" * 2000 + "s0" + ")" * 2000, "(" * 5000 + "1" + ")" * 5000, "prime(10**9)",
+    "Sum(s0, (s0, 1, 10**9))", "integrate(exp(s0), s0)", "9_9" * 2000, "zoo.__class__",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LONG_TO_COMPUTE, ids=lambda text: text[:30])
+def test_what_sympy_computes_for_long_is_not_arithmetic(text):
+    start = time.process_time()
+    assert not is_expression(text)
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e999", "1.5e300*s0", "Float('1.5', precision=53)", "9" * 3999, "exp(s0)", "exp(4096)",
+     "floor(exp(1.5)*s0)", "OpaqueUnaryFn_exp(s0/2)", "Rational('1', '3')"],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_what_is_computed_at_once_is_arithmetic(text):
+    assert is_expression(text)
 
 
 def test_an_expression_of_a_hundred_thousand_characters_is_the_longest():

@@ -7,8 +7,10 @@ import io
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
+import time
 import warnings
 import zipfile
 
@@ -27,6 +29,7 @@ from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt, ModelSpec, Spec
 from tests.conftest import HEAD, ROOT, attempt
 from tests.models import made
+from tests.models.test_screening import LONG_TO_COMPUTE
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -122,6 +125,20 @@ def test_a_compiled_library_in_a_pt2_is_refused(pt2):
     made.rewritten(pt2, {}, {"data/aotinductor/model/a.so": b"\x7fELF"})
     with pytest.raises(RequestError, match="compiled library"):
         check_exported(pt2, trusted=False)
+
+
+def test_an_expression_that_takes_long_to_compute_is_refused_at_once(pt2):
+    original = made.member(pt2, "models/model.json").decode()
+    first = re.search(r'"expr_str": "([^"]*)"', original)[0]
+    for text in LONG_TO_COMPUTE:
+        changed = original.replace(first, f'"expr_str": {json.dumps(text)}')
+        assert changed != original
+        made.rewritten(pt2, {"models/model.json": changed.encode()})
+        start = time.process_time()
+        with pytest.raises(RequestError, match="can run code") as caught:
+            check_exported(pt2, trusted=False)
+        assert time.process_time() - start < 2
+        assert len(caught.value.message) < 500
 
 
 ACTING = "exec(chr(1))"

@@ -97,6 +97,31 @@ def swallowed(x):
     return ReturnsNone.apply(x)
 
 
+def view_without_grad(x):
+    with torch.no_grad():
+        part = x[:]
+    return part * 2
+
+
+def data_written(x):
+    y = torch.zeros_like(x)
+    y.data.copy_(x)
+    return y
+
+
+def row_of_data_written(x):
+    y = torch.zeros_like(x)
+    y.detach()[0].copy_(x[0])
+    return y
+
+
+def item_without_grad(x):
+    y = torch.zeros_like(x)
+    with torch.no_grad():
+        y[:, 0] = x[:, 0]
+    return y
+
+
 # The operator that is named, and how many lines below the first line of the function it is.
 CUTS = {
     detach: ("detach", 1),
@@ -105,6 +130,10 @@ CUTS = {
     no_grad: ("no_grad", 1),
     decorated: ("no_grad", 0),
     switched_off: ("no_grad", 1),
+    view_without_grad: ("no_grad", 1),
+    data_written: ("data", 2),
+    row_of_data_written: ("data", 2),
+    item_without_grad: ("no_grad", 2),
     inference_mode: ("inference_mode", 1),
     integers: ("long", 1),
     argmax: ("argmax", 1),

@@ -7,6 +7,7 @@ import traceback
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.utils.checkpoint
@@ -139,6 +140,24 @@ def test_a_fault_beside_a_legitimate_inf_is_named(name):
 
     row = operator(checked(Net(function))).value
     assert (row["written"], row["reason"]) == ("torch.sqrt", "root_of_negative")
+
+
+GIVEN = {
+    "a number": (lambda: torch.tensor(float("nan")), "NaN", "constant"),
+    "a list": (lambda: torch.tensor([1.0] * 7 + [float("inf")]), "Inf", "constant"),
+    "an array": (lambda: torch.from_numpy(np.full(8, np.nan, "float32")), "NaN", "array"),
+    "an array that is copied": (lambda: torch.tensor(np.full(8, np.nan)).float(), "NaN", "array"),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_value_that_no_operator_computed_is_described_as_it_is(name):
+    make, kind, reason = GIVEN[name]
+    report = checked(Net(lambda x: x + make()))
+    assert operator(report).value["reason"] == reason
+    message = finding(report).message
+    assert f"{kind} first appears in 'part'" in message
+    assert ("an array that torch did not make" in message) == (reason == "array")
 
 
 def test_inputs_are_described():

@@ -91,7 +91,7 @@ def test_a_missing_gradient_is_told_for_the_outermost_module():
     )
     assert first.place == "train.py:11"  # `a` was not called itself
     assert (second.target, second.kind) == ("b.y", "zero")
-    assert second.message.startswith("weight got a gradient that is exactly zero: its result is")
+    assert second.message == "weight got a gradient that is exactly zero"
     assert second.place == "train.py:14"
 
 

@@ -249,7 +249,7 @@ TOLD = "`x / y` returned it for values from 0.5 to 9"
          "NaN first appears in 'a' at net.py:5 (step 3): `x / y` returned it (finite inputs)"),
         ({"nans": 0, "infs": 1, "layer": "", "phase": "loss", "place": None}, 1,
          "Inf first appears in the loss: `x / y` returned it (finite inputs)"),
-        ({"nans": 0, "layer": "", "type": "Net"}, 1,
+        ({"nans": 0, "layer": "", "type": "Net", "minus_infs": 1}, 1,
          "-Inf first appears in the model (Net) at net.py:5: `x / y` returned it (finite inputs)"),
         ({"layer": None, "type": "Block"}, 1,
          "NaN first appears in Block at net.py:5: `x / y` returned it (finite inputs)"),

@@ -99,6 +99,29 @@ def test_time_is_not_taken_for_the_batch_where_the_batch_has_one_size(forward, b
     assert why is None or row.message.startswith(why)
 
 
+GRAPH = "self.register_buffer('adj', torch.linspace(0, 1, 1024).view(32, 32))"
+MIXING = {
+    "part of an adjacency": ("n = len(x); return self.adj[:n, :n] @ self.a(x)", "skip"),
+    "a learned adjacency": (
+        "e = self.a.weight[:len(x)]; return torch.softmax(e @ e.t(), 1).mm(self.a(x))", "skip",
+    ),
+    "the mean of the batch": ("return self.a(x - x.mean(0))", "fail"),
+    "a mean as a matrix": ("n = len(x); return torch.full((n, n), 1 / n) @ self.a(x)", "fail"),
+    "similarity of samples": ("return torch.softmax(x @ x.t() / 99, 1) @ self.a(x)", "fail"),
+    "a weight of the batch's size": (
+        "x = self.a(x - x.mean(0)); return (self.adj[:8, :8] @ x.t()).t()", "fail",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_rows_that_a_matrix_of_the_model_mixes_may_be_nodes(name, net):
+    forward, status = MIXING[name]
+    batch = "example_inputs = torch.randn(8, 8)"  # as many samples as features
+    [row] = rows(net(forward, init=GRAPH, above=batch), "batch_independent")
+    assert row.status == status, row.message
+
+
 def test_every_forward_and_backward_is_counted(net, tmp_path):
     log = tmp_path / "log"
     above = f"def say(word):\n    with open({str(log)!r}, 'a') as file:\n        file.write(word)\n"

@@ -378,7 +378,11 @@ def test_parameters_that_are_not_registered_say_where_they_are(origin):
     made = measured("unregistered", {"kind": origin, "count": 1}, "a.x")
     rows = [replace(row, status="ok") for row in made.parameters]
     message = only("unregistered_parameters", replace(made, parameters=tuple(rows))).message
-    place = "of 'a.x' is made in forward" if origin == "made in forward" else "'a.x' (Holder) has"
+    place = (
+        "that 'a.x' uses is made in forward"
+        if origin == "made in forward"
+        else "'a.x' (Holder) has"
+    )
     assert place in message
 
 

@@ -233,7 +233,7 @@ def test_an_interrupt_inside_of_hookcli_reaches_the_script(error, tmp_path, monk
     def interrupt(*_):
         raise error
 
-    monkeypatch.setattr("hookcli.training.watch.norm_now", interrupt)
+    monkeypatch.setattr("hookcli.training.watch.gradient_norm", interrupt)
     with pytest.raises(error):
         watched(train, config(tmp_path))
     unhook()

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.report.report import Environment
 from hookcli.report.training import ScriptInfo, Tracking
-from hookcli.report.values import Number, Shape
+from hookcli.report.values import Count, Index, Number, Real, Shape
 
 RUN_DIFF: Literal["hookcli.rundiff/1"] = "hookcli.rundiff/1"
 
@@ -37,14 +37,14 @@ class FigureDiff:
     by the size of `a`, and `limit` its largest allowed value.
     """
 
-    step: int
+    step: Index
     phase: StepPhase
     kind: FigureKind
     name: str | None
     a: Value
     b: Value
     relative: Number | None
-    limit: float | None
+    limit: Real | None
     status: Status
 
 
@@ -66,14 +66,14 @@ class StepDiff:
     both observed the step in detail. `largest` is the largest relative difference of a figure.
     """
 
-    step: int
+    step: Index
     sampled: bool
     status: Status
     loss: Pair
     grad_norm: Pair
     lr: Pair
-    compared: int
-    different: int
+    compared: Count
+    different: Count
     largest: Number | None
 
 
@@ -89,8 +89,8 @@ class GradientDiff:
     b: str | None
     status: RowStatus
     shapes: tuple[Shape | None, Shape | None]
-    steps: int
-    different: int
+    steps: Count
+    different: Count
     first: FigureDiff | None
     largest: Number | None
 
@@ -111,11 +111,11 @@ class RecordDiff:
     b: str | None
     matched: Literal["name", "type", "root", "rest"] | None
     status: RowStatus
-    steps: tuple[int | None, int | None]
-    compared: int
-    sampled: tuple[int, ...]
-    figures: int
-    different: int
+    steps: tuple[Count | None, Count | None]
+    compared: Count
+    sampled: tuple[Index, ...]
+    figures: Count
+    different: Count
     first: FigureDiff | None
     follows: tuple[FigureDiff, ...]
     first_inexact: FigureDiff | None

@@ -15,6 +15,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.training import ScriptInfo, TrainingReport
 from hookcli.report.values import Number
+from hookcli.rules.steps.series import statuses, trained_between
 from hookcli.text import counted, join_names, shorten
 
 _MOST = 3  # names of parameters
@@ -67,10 +68,16 @@ def figures(record: Report) -> list[str]:
 
 
 def problems(record: Report) -> list[str]:
-    """Return which parameters have no gradient, zeros, or values that are not finite."""
+    """Return which parameters have no gradient, zeros, or values that are not finite.
+
+    None or zeros only count if no step has given the parameter another gradient.
+    """
     by_status: dict[str, list[str]] = {}
+    changed = trained_between(record)
     for row in record.parameters:
-        by_status.setdefault(row.status or "", []).append(row.name)
+        reached = row.name in changed or any(status == "ok" for _, status in statuses(row))
+        if row.status == "non_finite" or not reached:
+            by_status.setdefault(row.status or "", []).append(row.name)
     return [
         f"{word} in {len(names)} of {counted(len(record.parameters), 'parameter')}: {_names(names)}"
         for status, word in _PROBLEMS

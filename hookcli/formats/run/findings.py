@@ -98,19 +98,31 @@ def notes(report: TrainingReport) -> list[str]:
     told = any(UNHELD in diagnosis.rules for diagnosis in report.diagnoses or ())
     for record in report.records:
         name = f"{escape(training_of(record).record)}: " if len(report.records) > 1 else ""
-        lines += [f"{name}{note}" for note in _of_record(record, told=told)]
+        others = _elsewhere(record, report.records)
+        lines += [f"{name}{note}" for note in _of_record(record, others, told=told)]
     lines += _others(report.others)
     return list(dict.fromkeys(lines))
 
 
-def _of_record(record: Report, *, told: bool) -> Iterator[str]:
+def _elsewhere(record: Report, records: Sequence[Report]) -> int:
+    """Return how many tensors the optimizer of a record has that are of none of its roots."""
+    info = training_of(record)
+    if info.optimizer is None:
+        return 0
+    others = [training_of(one).optimizer for one in records if one.training is not None
+              and one.training.record in (info.shared or ())]  # fmt: skip
+    held = sum(one.parameters - one.elsewhere for one in others if one is not None)
+    return max(0, info.optimizer.elsewhere - held)
+
+
+def _of_record(record: Report, elsewhere: int, *, told: bool) -> Iterator[str]:
     """Yield the notes about a record; `told`: the verdict has the parameters without optimizer."""
     info = training_of(record)
     yield from (escape(warning) for warning in record.warnings)
     if info.unheld and not told:
         yield f"trainable, but in no optimizer: {join_alike(list(info.unheld))}"
-    if info.optimizer is not None and info.optimizer.elsewhere:
-        count = counted(info.optimizer.elsewhere, "tensor")
+    if elsewhere:
+        count = counted(elsewhere, "tensor")
         yield f"the optimizer also has {count} that the root does not have"
 
 

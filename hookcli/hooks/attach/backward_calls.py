@@ -4,6 +4,9 @@ PyTorch puts two nodes around each call of a module with full backward hooks: on
 made when the call begins, and one at the output, made after the forward hooks. A legacy hook is
 registered on the output's own node. That may be a node of an earlier call or of another module, as
 a module that returns its input makes no node.
+
+Nodes are identified by their numbers, which each thread counts for itself. So the nodes of calls on
+other threads than the one that runs the model are marked in their metadata.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ import torch
 
 from hookcli.hooks.attach.graph import current_node
 from hookcli.models.model import Call
+from hookcli.models.nested import leaves
 from hookcli.torch_private import current_graph_task_id, next_sequence_nr
 
 Origin: TypeAlias = tuple[int, int]  # a call's index and order
 _number = itemgetter(0)
 _NODE = "BackwardHookFunctionBackward"
+_MARK = "hookcli calls"  # in the metadata of a node: the call of each module, by its id
 _DEEPEST = 64  # levels of containers; torch's own search for a tensor has no limit
 
 
@@ -34,11 +39,21 @@ class Origins:
         self._ended: dict[int, list[tuple[int, int, int]]] = {}
         self._outputs: dict[tuple[int, int], list[Origin]] = {}  # by module and node number
         self._fired: Counter[tuple[int, int, int]] = Counter()  # by backward pass, module, node
+        self._marked = False
 
     def clear(self) -> None:
         """Forget all calls, as another step begins."""
         for table in (self._inputs, self._ended, self._outputs, self._fired):
             table.clear()
+
+    def mark(self, call: Call, *values: Any) -> None:
+        """Note a call of another thread, by the nodes of the tensors in these values."""
+        self._marked = True
+        for _, tensor, _ in leaves(values):
+            node: Any = tensor.grad_fn
+            if node is not None:
+                calls = node.metadata.setdefault(_MARK, {})
+                calls[call.key] = (call.index, call.order)
 
     def note_full(self, call: Call, args: tuple[Any, ...]) -> None:
         """Note a call while its forward hooks run; `args` are the arguments of its forward."""
@@ -68,6 +83,8 @@ class Origins:
         node = current_node()
         if node is None:
             return None
+        if self._marked and (marked := _marked_in(node, key)) is not None:
+            return marked
         number = node._sequence_nr()
         if number in self._inputs:
             return self._inputs[number]
@@ -85,6 +102,16 @@ class Origins:
         i = self._fired[place]
         self._fired[place] += 1
         return origins[i] if i < len(origins) else None
+
+
+def _marked_in(node: Any, key: int) -> Origin | None:
+    """Return the call that is marked on a node, or on the nodes of the output that it is behind."""
+    behind = [after for after, _ in node.next_functions] if node.name() == _NODE else []
+    for one in (node, *behind):
+        if one is not None and key in (calls := one.metadata.get(_MARK, {})):
+            origin: Origin = calls[key]
+            return origin
+    return None
 
 
 def first_tensor(output: Any) -> torch.Tensor | None:

@@ -301,7 +301,10 @@ class BackwardModuleHook(ModuleHook):
         context = self._hook.context
         call = context.calls.running()
         if call is not None and call.key == id(module):
-            self._origins.note_full(call, args)
+            if context.calls.is_main():
+                self._origins.note_full(call, args)
+            else:
+                self._origins.mark(call, args, output)
             if context.passes_over(call):
                 self._silent.add(call.order)
 
@@ -339,5 +342,9 @@ class LegacyBackwardHook(BackwardModuleHook):
 
     def _ended(self, call: Call, output: Any) -> None:
         """Note the output of a call after all forward hooks: the legacy hook is on its node."""
-        if call.key in self._names:
+        if call.key not in self._names:
+            return
+        if self._hook.context.calls.is_main():
             self._origins.note_legacy(call, output)
+        else:
+            self._origins.mark(call, first_tensor(output))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Index, Number, Size
 
 
 class TensorSketch(TypedDict):
@@ -12,14 +12,14 @@ class TensorSketch(TypedDict):
 
     digest: str
     norm: Number
-    nonfinite: int
+    nonfinite: Size
     projections: list[Number]
 
 
 class CallSketch(TypedDict):
     """The tensors of one call."""
 
-    order: int
+    order: Index
     inputs: list[TensorSketch | None]
     outputs: list[TensorSketch | None]
 
@@ -28,14 +28,14 @@ class Misfit(TypedDict):
     """A weight with different shapes in A and B."""
 
     name: str
-    a_shape: list[int | None]
-    b_shape: list[int | None]
+    a_shape: list[Size | None]
+    b_shape: list[Size | None]
 
 
 class TakenWeights(TypedDict):
     """The result of loading A's weights into B."""
 
-    loaded: int
+    loaded: Count
     differed: list[str]
     misfits: list[Misfit]
     only_a: list[str]

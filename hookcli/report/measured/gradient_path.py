@@ -7,6 +7,7 @@ from typing import Any, Literal
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
+from hookcli.report.values import Count
 
 
 class GradientCut(TypedDict):
@@ -23,14 +24,14 @@ class GradientCut(TypedDict):
 class CutCount(TypedDict):
     """The number of cuts, or of parameters that got no gradient or only zeros."""
 
-    count: int
+    count: Count
 
 
 class LostPath(TypedDict):
     """Why parameters got no gradient: `cut_off` are the parts of the model that contain them."""
 
     why: str
-    parameters: int
+    parameters: Count
     cut_off: list[str]
 
 

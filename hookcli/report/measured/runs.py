@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Size
 
 
 class FailedMeasurement(TypedDict):
@@ -24,30 +24,30 @@ class CountedPasses(TypedDict):
     """The numbers of forwards and backwards, and the rules that required them."""
 
     mode: str
-    forwards: int
-    backwards: int
+    forwards: Count
+    backwards: Count
     rules: list[str]
 
 
 class Samples(TypedDict):
     """How much the output of a sample changes with the other samples."""
 
-    samples: int
-    dim: int
+    samples: Size
+    dim: Dimension
     relative: Number
     dtype: str
     output: str
-    sample: int
+    sample: Index
 
 
 class Repeated(TypedDict):
     """The differences between two runs with the same seed."""
 
-    compared: int
+    compared: Count
     differ: list[str]
     largest: Number
 
 
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples
-COUNT_OR_NULL = int | None
+COUNT_OR_NULL = Size | None

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from typing_extensions import TypedDict
 
-from hookcli.report.values import Number
+from hookcli.report.values import Index, Number, Size
 
 _Figure: TypeAlias = Number | None
 
@@ -25,16 +25,28 @@ class Figures(TypedDict, total=False):
 class Statistics(Figures, total=False):
     """The result of `stats`; `finite` contains the figures of the finite elements."""
 
-    numel: int | None
-    zeros: int | None
-    nans: int | None
-    infs: int | None
+    numel: Size | None
+    zeros: Size | None
+    nans: Size | None
+    infs: Size | None
     finite: Figures | None
 
 
 class StepStatistics(TypedDict, total=False):
     """A parameter in one step; steps count from 0."""
 
-    step: int
+    step: Index
     grad: Statistics | None
     status: str | None
+
+
+class OperatorInput(TypedDict, total=False):
+    """An input of the operator that made the first value that is not finite."""
+
+    name: str | None
+    dtype: str | None
+    shape: list[Size | None] | None
+    min: _Figure
+    max: _Figure
+    nans: Size | None
+    infs: Size | None

@@ -7,7 +7,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
 class LossTerm(TypedDict):
@@ -17,8 +17,8 @@ class LossTerm(TypedDict):
     chance: Number
     random: Number
     spread: Number
-    targets: int
-    classes: int | None
+    targets: Size
+    classes: Size | None
     kind: str
 
 
@@ -27,7 +27,7 @@ class LossInput(TypedDict):
 
     loss: str
     gets: str
-    classes: int | None
+    classes: Size | None
     module: str | None
     place: str | None
 
@@ -36,7 +36,7 @@ class ActiveDropout(TypedDict):
     """A function that dropped values in eval mode, and the call that it ran in."""
 
     function: str
-    p: float
+    p: Real
     name: str | None
     module: str | None
     place: str | None
@@ -47,25 +47,25 @@ class EvalForward(TypedDict):
 
     buffers: list[str]
     parameters: list[str]
-    tensors: int
+    tensors: Count
     dropout: list[ActiveDropout]
 
 
 class OverfitOptions(TypedDict):
     """The options of the rule overfits_one_batch."""
 
-    steps: int
-    drop: float
-    lr: float | None
+    steps: Count
+    drop: Real
+    lr: Real | None
 
 
 class Overfit(TypedDict):
     """The losses of a training on one batch: before each step, and the last one."""
 
-    steps: int
-    drop: float
+    steps: Count
+    drop: Real
     optimizer: str
-    lr: float | None
+    lr: Real | None
     losses: list[Number]
     options: OverfitOptions
 
@@ -73,7 +73,7 @@ class Overfit(TypedDict):
 class CausalityOptions(TypedDict):
     """The options of the rule causal."""
 
-    dim: int
+    dim: Dimension
     input: str | None
     output: str | None
 
@@ -81,11 +81,11 @@ class CausalityOptions(TypedDict):
 class Causality(TypedDict):
     """How much an output at a time changes if later inputs are replaced."""
 
-    dim: int
-    size: int
+    dim: Dimension
+    size: Size
     relative: Number
     output: str
-    time: int
+    time: Size
     dtype: str
     inputs: list[str]
     outputs: list[str]
@@ -95,7 +95,7 @@ class Causality(TypedDict):
 class ClippingHook(TypedDict):
     """A hook whose action clips, by its index."""
 
-    hook: int
+    hook: Index
     action: str
     limit: str
     place: str
@@ -113,7 +113,7 @@ class Stepped(TypedDict):
     """The optimizer of a step."""
 
     optimizer: str
-    lr: float | None
+    lr: Real | None
 
 
 InOneMemory = TypedDict("InOneMemory", {"with": list[str]})  # the other parameters in its memory
@@ -133,7 +133,7 @@ class Unregistered(TypedDict):
     """Parameters in the graph that the model does not have; `kind` is how it keeps them, if so."""
 
     kind: str
-    count: int
+    count: Count
 
 
 EVAL_FORWARD = NotMeasured | FailedMeasurement | EvalForward

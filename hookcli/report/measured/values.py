@@ -6,17 +6,19 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from hookcli.report.values import Index, Size
+
 
 class NonFinite(TypedDict):
     """Non-finite elements of a parameter or buffer."""
 
     at: str
-    nans: int
-    infs: int
-    minus_infs: int
-    numel: int
-    order: int | None
-    step: int
+    nans: Size
+    infs: Size
+    minus_infs: Size
+    numel: Size
+    order: Index | None
+    step: Index
 
 
 class NonFiniteCall(NonFinite):
@@ -29,21 +31,21 @@ class NonFiniteCall(NonFinite):
 class NonFiniteGradient(NonFiniteCall):
     """Non-finite elements of the gradient of an output, and the calls that used the output."""
 
-    taken_by: list[int]
+    taken_by: list[Index]
 
 
 class ActivationsRead(TypedDict):
     """How many activations, outputs and masks were read."""
 
-    dead_units: int
-    saturated_values: int
-    one_hot_rows: int
-    constant_output: int
-    masked_rows: int
+    dead_units: Size
+    saturated_values: Size
+    one_hot_rows: Size
+    constant_output: Size
+    masked_rows: Size
 
 
 _OF_TENSORS = {"parameter", "buffer", "parameter_gradient", "updated"}
-COUNT = int
+COUNT = Size
 
 
 def non_finite(_target: str, value: Any) -> Any:

@@ -14,11 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
+from hookcli.report.values import LARGEST_INDEX
 
 LONG = 1 << 20  # bytes: a shorter report is read at once
 _PIECE = 1 << 18
 _START, _END = b'\n  "events": [\n', b"\n  ]"
-_PLACEHOLDER = -(10**9) - 7  # number of the event that stands for all of them
+_PLACEHOLDER = LARGEST_INDEX - 7  # number of the event that stands for all of them
 _ROW = (
     b'{"seq": %d, "step": 0, "phase": "forward", "kind": "", "target": "", "call": null, '
     b'"node": null, "hook": null}' % _PLACEHOLDER

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hookcli.catalogue.probes import PROBES
-from hookcli.report.measured.statistics import Statistics, StepStatistics
+from hookcli.report.measured.statistics import OperatorInput, Statistics, StepStatistics
 
 # The measurements that no rule requires: those of a diff, and the memory of training.
 _OTHERS = {
@@ -24,6 +24,7 @@ _OTHERS = {
     "sketch_gradient": "compared:SKETCH",
     "weights": "compared:WEIGHTS",
     "passes": "runs:CountedPasses",
+    "backward_flops": "runs:COUNT_OR_NULL",
     "backward_flops_total": "runs:COUNT_OR_NULL",
     "saved_for_backward": "runs:COUNT_OR_NULL",
     "training_memory_estimate": "runs:COUNT_OR_NULL",
@@ -52,6 +53,11 @@ def check_statistics(*values: Any) -> None:
 def check_step(*values: Any) -> None:
     """Check the figures of parameters in a step; raises as above."""
     _check_each(StepStatistics, values)
+
+
+def check_input(*values: Any) -> None:
+    """Check the inputs of an operator; raises as above."""
+    _check_each(OperatorInput, values)
 
 
 def _check_each(kind: Any, values: tuple[Any, ...]) -> None:

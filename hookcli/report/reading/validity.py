@@ -14,13 +14,16 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from hookcli.report.reading.open_values import check_measured, check_statistics, check_step
+from hookcli.report.reading.open_values import (
+    check_input,
+    check_measured,
+    check_statistics,
+    check_step,
+)
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.steps import TrainingInfo
-from hookcli.report.training import TrainingReport
-
-_LARGEST = 10**30
-"""Far above any count in a model; floats can still represent it, its sums and its squares."""
+from hookcli.report.training import FirstNonFinite, TrainingReport
+from hookcli.report.values import LARGEST_SIZE, path_of
 
 # Digits become 0, and a plus sign is dropped: a plain search for bytes is ten times as fast as a
 # regular expression.
@@ -28,10 +31,6 @@ _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _EXPONENT = re.compile(rb"[:,\[\s]-?[0-9.]+[eE]\+?[0-9]{3}")
 _PIECE, _OVERLAP = 1 << 20, 128  # bytes that are searched at once, and those searched twice
 _MANY_DIGITS, _LARGE_EXPONENT = b"0" * 30, b"0e000"
-
-# TensorBoard's steps have 64 bits, and JavaScript's integers, which pages use, 53.
-_LARGEST_STEP = 2**53 - 1
-_LONG_STEP = re.compile(rb'"(?:step|total|every)"\s*:\s*\d{16}')
 
 _Checks = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
 
@@ -61,17 +60,23 @@ def check_valid_training(report: TrainingReport, text: str | bytes) -> None:
         except ValueError as error:
             raise ValueError(f"records.{i}.{error}") from None
         known.add(record.training.record)
+    if report.first_non_finite is not None:
+        _check_open(_of_first(report.first_non_finite))
 
 
-def _check_report(report: Report) -> None:
-    """Check the open values, the order of the calls, and the steps of a training."""
-    for path, check, values in () if _are_valid(report) else _open_values(report):
+def _check_open(checks: _Checks | tuple[()]) -> None:
+    for path, check, values in checks:
         try:
             check(*values)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join([path, *map(str, first["loc"])])
+            where = ".".join([path, *path_of(first["loc"])])
             raise ValueError(f"{where}: {first['msg']}") from None
+
+
+def _check_report(report: Report) -> None:
+    """Check the open values, the order of the calls, and the steps of a training."""
+    _check_open(() if _are_valid(report) else _open_values(report))
     check_order(report)
     _check_edges(report)
     if report.training is not None:
@@ -127,31 +132,25 @@ def _check_steps(training: TrainingInfo) -> None:
                 f"and less than {training.total}"
             )
         before = row.step
-    if training.every < 1:
-        raise ValueError(f"training.every: {training.every} must be at least 1")
 
 
 def _check_numbers(text: bytes) -> None:
-    """Check that every number is finite, and that no integer is too large.
+    """Check that every number is finite, and that no integer is too large, also in open values.
 
     Only texts with many digits in a row or a large exponent are searched.
     """
-    is_plain = b"NaN" not in text and b"Infinity" not in text and not _has_large_numbers(text)
-    if is_plain and _LONG_STEP.search(text) is None:
+    if b"NaN" not in text and b"Infinity" not in text and not _has_large_numbers(text):
         return
     todo: list[tuple[str, Any]] = [("", from_json(text))]
     while todo:
         path, value = todo.pop()
         if isinstance(value, dict):
-            for key in ("step", "total", "every"):
-                if isinstance(value.get(key), int) and value[key] > _LARGEST_STEP:
-                    raise ValueError(f"{path}.{key}"[1:] + f": must be at most {_LARGEST_STEP}")
             todo += [(f"{path}.{key}", child) for key, child in value.items()]
         elif isinstance(value, list):
             todo += [(f"{path}.{i}", child) for i, child in enumerate(value)]
         elif isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{path[1:]}: Input should be a finite number")
-        elif isinstance(value, int) and abs(value) > _LARGEST:
+        elif isinstance(value, int) and abs(value) > LARGEST_SIZE:
             raise ValueError(f"{path[1:]}: Input should be an integer of at most 30 digits")
 
 
@@ -174,6 +173,7 @@ def _are_valid(report: Report) -> bool:
     leaves = [leaf for row in rows for leaf in (*row.inputs, *row.outputs)]
     events = report.events if isinstance(report.events, tuple) else ()
     leaves += [leaf for event in events for leaf in event.values]
+    leaves += () if report.error is None else report.error.inputs
     changes = [row for event in events for row in event.changes or ()]
     statistics = [
         value
@@ -202,6 +202,8 @@ def _open_values(report: Report) -> _Checks:
             yield from _statistics(f"layers.{i}.{name}", getattr(row, name))
         yield from _leaves(f"layers.{i}.inputs", row.inputs)
         yield from _leaves(f"layers.{i}.outputs", row.outputs)
+    if report.error is not None:
+        yield from _leaves("error.inputs", report.error.inputs)
     for i, parameter in enumerate(report.parameters):
         for name in ("stats", "grad"):
             yield from _statistics(f"parameters.{i}.{name}", getattr(parameter, name))
@@ -218,6 +220,12 @@ def _open_values(report: Report) -> _Checks:
             check_measured,
             (measurement.probe, measurement.target, measurement.value),
         )
+
+
+def _of_first(first: FirstNonFinite) -> _Checks:
+    for i, value in enumerate(first.inputs):
+        yield f"first_non_finite.inputs.{i}", check_input, (value,)
+    yield from _leaves("first_non_finite.leaves", first.leaves)
 
 
 def _leaves(path: str, leaves: Any) -> _Checks:

@@ -19,7 +19,7 @@ from hookcli.report.recording import (
 from hookcli.report.report import BufferRow, ErrorInfo, LayerRow, Totals, UncalledRow
 from hookcli.report.rows.gradients import total_norm
 from hookcli.report.rows.statistics import CallStatistics, observed
-from hookcli.report.values import Leaf
+from hookcli.report.values import Leaf, known_size
 
 
 def leaf_rows(
@@ -112,7 +112,7 @@ def _layer_row(
     own, below, trainable = call.sizes or (None, None, None)
     # Without a formula for an operator, the cost is unknown, not zero.
     unknown = not call.counted or (call.unknown and not call.flops)
-    flops = None if unknown else call.flops
+    flops = None if unknown else known_size(call.flops)
     return LayerRow(
         order=call.order,
         name=call.name if module is None else module.name,
@@ -176,7 +176,7 @@ def totals(recording: Recording) -> Totals:
     flops = sum(call.flops for call in recording.calls)
     unknown = any(call.unknown for call in recording.calls)
     enabled = all(call.counted for call in recording.calls)
-    counted = None if not enabled or (unknown and not flops) else flops
+    counted = None if not enabled or (unknown and not flops) else known_size(flops)
     return Totals(
         layers=len({call.key for call in recording.calls}),
         calls=len(recording.calls),

@@ -8,6 +8,7 @@ from hookcli.report.events import EventRow, Streamed
 from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.recording import HookFinding, Recording
 from hookcli.report.rows.events import event_row
+from hookcli.report.values import known_size
 
 
 def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
@@ -63,13 +64,13 @@ def _backward(recording: Recording) -> tuple[Measurement, ...]:
         call = None if order is None else calls.get(order)
         if call is None or not (cost.flops or cost.unknown):
             continue
-        flops = None if cost.unknown and not cost.flops else cost.flops
+        flops = None if cost.unknown and not cost.flops else known_size(cost.flops)
         name = f"<{call.type}>" if call.name is None else call.name
         rows.append(Measurement("backward_flops", name, call.index, flops, "flops"))
     costs = [cost for order, cost in recording.backward.items() if order is not None]
     known = sum(cost.flops for cost in costs)
     unknown = any(cost.unknown for cost in costs)
-    total = None if unknown and not known else known
+    total = None if unknown and not known else known_size(known)
     return (Measurement("backward_flops_total", "", None, total, "flops"), *rows)
 
 

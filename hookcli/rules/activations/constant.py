@@ -131,7 +131,8 @@ _SKIPS = (
     "constant: activations that clip at zero (see dead_units), dropout, embeddings, padding. A "
     "layer counts only if its input is not zero, or differs between the samples. A layer whose "
     "weights are all zero is initialised so on purpose in LoRA, ControlNet and DiT, and does not "
-    "count, nor does a model with such weights."
+    "count, nor does a model with such weights. A model with an adjacency matrix does not count: a "
+    "square buffer or input of as many rows as samples."
 )
 
 ZERO_RULE = Rule(

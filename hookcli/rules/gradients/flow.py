@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import owner, places
@@ -15,6 +16,8 @@ from hookcli.text import counted
 _LEAST = 4  # layers: a trend over fewer means nothing
 _STEADY = 0.9  # share of steps; in healthy models at most 0.8, over six layers
 _SMALLEST = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float64": 2.0**-1022}  # normal numbers
+_UPDATES = 1e-4  # of the norm of a weight, in one step: a layer with it is trained
+_OF_USUAL = 0.03  # of the update of the last layers
 _SQUASH = {"Sigmoid", "Tanh", "Softmax", "Softsign", "LogSigmoid", "Hardtanh", "Hardsigmoid"}
 _VANISHING, _EXPLODING = "vanishing_gradient", "exploding_gradient"
 
@@ -74,6 +77,8 @@ def _finding(
     start = profile.start(falls=falls)
     extreme = min(range(start + 1), key=lambda i: sign * profile.logs[i])
     name, end = profile.names[extreme], profile.names[start]
+    if falls and report.training is not None and _is_updated(report.training, name, end):
+        return None
     what = "gradient" if profile.what == "weights" else "gradient of the outputs"
     kinds = _between(report, profile.names[: start + 1])
     through = f" through {kinds} layers" if kinds else ""
@@ -103,6 +108,35 @@ def _finding(
         place=places(report).get(name),
         advice=_advice(kinds, falls=falls),
     )
+
+
+def _is_updated(training: TrainingInfo, layer: str, last: str) -> bool:
+    """Return whether an optimizer changes a layer as others, although its gradient is small.
+
+    Adam and others divide by the size of the gradient. A layer whose updates are not in this record
+    has another optimizer, and is judged in the record of that.
+    """
+    if not training.updates:
+        return False
+    update, usual = _update(training, layer), _update(training, last)
+    if update is None:
+        return True
+    return update >= _UPDATES or (usual is not None and update >= _OF_USUAL * usual)
+
+
+def _update(training: TrainingInfo, layer: str) -> float | None:
+    """Return the largest update of a layer's weights, by their norm; None if unknown.
+
+    In the first steps it may be zero: later layers may be initialized with zeros.
+    """
+    known = (
+        ratio
+        for row in training.updates
+        if owner(row.name) == layer
+        for ratio in row.ratios
+        if isinstance(ratio, int | float)
+    )
+    return max(known, default=None)
 
 
 def _smallest(report: Report, module: str) -> float:
@@ -143,7 +177,9 @@ VANISHING = Rule(
     diagnoses=True,
     looks_at="gradients",
     says="gradients do not become smaller from layer to layer towards the input",
-    computes=_COMPUTES.format("Fails", "below"),
+    computes=_COMPUTES.format("Fails", "below")
+    + " In a training it does not fail if a step changes the first layers by 1e-4 of their norm, "
+    "or by 3% of what it changes the last ones, as Adam does.",
     formula="median(rms(grad), first quarter) / median(rms(grad), last quarter) >= ratio",
     source="Hochreiter 1991; Glorot & Bengio 2010; smdebug VanishingGradient",
     fails="fifty layers of nn.Linear and nn.Sigmoid: each sigmoid multiplies the gradient by at "

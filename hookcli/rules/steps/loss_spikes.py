@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.steps.loss_falls import NORMAL, unfit
-from hookcli.rules.steps.series import Series, series
+from hookcli.rules.steps.series import Series, below, middle, series
 from hookcli.text import counted
 
 _BEFORE = 20  # losses that a spike is compared with
@@ -25,6 +25,8 @@ _DEVIATIONS = 10.0
 _FACTOR = 3.0
 _LASTS = 2  # losses in a row: one batch with wrong labels is no spike
 _START = 0.5  # of the first losses
+_LEARNS = 0.8  # of the losses after a jump: a training on other data has fallen to it
+_CLEARLY = 0.9  # of the pairs of losses
 
 
 def _spike(losses: Series, options: Options) -> tuple[int, float, float] | None:
@@ -44,6 +46,21 @@ def _spike(losses: Series, options: Options) -> tuple[int, float, float] | None:
     return None
 
 
+def _learns_again(losses: Series, limit: float) -> bool:
+    """Return whether the loss falls again from a new level, which it does not leave otherwise.
+
+    So it does if the task changes: longer sequences, other data, one more term in the loss.
+    """
+    if any(value <= limit for _, value in losses):
+        return False
+    first = losses[:_BEFORE]
+    windows = (losses[i : i + _BEFORE] for i in range(_BEFORE, len(losses) - _BEFORE + 1))
+    return any(
+        middle(window) < _LEARNS * middle(first) and below(window, first) >= _CLEARLY
+        for window in windows
+    )
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for the first spike of the loss."""
     if report.training is None:
@@ -60,6 +77,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     i, usual, top = spike
     step = losses[i][0]
+    if _learns_again(losses[i:], usual * options["factor"]):
+        yield passed(f"the loss jumps at step {step:,} to a new level, and falls again from there")
+        return
     after = [value for _, value in losses[i:] if value <= usual * options["factor"]]
     message = f"the loss jumps from {usual:.4g} to {top:.4g} at step {step:,}"
     message += "" if after else " and does not return"
@@ -79,7 +99,8 @@ RULE = Rule(
     computes="Compares each loss with the 20 known ones before it. It is a spike if it and the "
     "next one are above their median by `factor` and by `deviations` standard deviations of their "
     "logarithms (from the median absolute deviation), and above half of the first losses. One loss "
-    "alone is a batch that differs from others, and no spike. Skipped where `loss_falls` is.",
+    "alone is a batch that differs from others, and no spike. A loss that never returns but falls "
+    "by 20% from its new level has a new task, as in a curriculum. Skipped where `loss_falls` is.",
     formula="log(loss) > median + max(log(factor), deviations * 1.4826 MAD), twice in a row",
     source="Chowdhery et al. 2022 (PaLM), section 5.1: spikes of the loss; Hampel 1974 for MAD",
     fails="a learning rate at the limit of stability; Adam with betas of (0.9, 0.999) after steps "

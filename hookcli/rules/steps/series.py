@@ -114,6 +114,40 @@ def cancelled(report: Report) -> set[str]:
     }
 
 
+def without_sum(report: Report) -> set[str]:
+    """Return biases of a training whose gradient is zero although that of the weight is not.
+
+    The gradient of such a bias is the sum of those of the outputs: they cancel, as those of real
+    and generated samples in a critic whose loss is a difference. No shift of the outputs matters.
+    """
+    if report.training is None:
+        return set()
+    reached = {owner(row.name) for row in report.parameters if row.status == "ok"}
+    return {
+        row.name
+        for row in report.parameters
+        if row.status == "zero"
+        and row.name.rpartition(".")[2] == "bias"
+        and (row.module_type or "").startswith(("Linear", "Conv"))
+        and owner(row.name) in reached
+    }
+
+
+def trained_between(report: Report) -> set[str]:
+    """Return the parameters that change in a training, without a gradient at the sampled steps.
+
+    So do those of an expert that few samples are sent to: other steps have given it a gradient.
+    """
+    if report.training is None:
+        return set()
+    changed = {row.name for row in report.training.updates if row.changed}
+    return {
+        row.name
+        for row in report.parameters
+        if row.name in changed and {status for _, status in statuses(row)} == {"none"}
+    }
+
+
 def skipped_steps(training: TrainingInfo) -> set[int]:
     """Return the known steps that GradScaler skipped."""
     return {row.step for row in training.steps if row.skipped}

@@ -16,7 +16,13 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.steps.series import cancelled, largest_rate, skipped_steps, statuses
+from hookcli.rules.steps.series import (
+    cancelled,
+    largest_rate,
+    skipped_steps,
+    statuses,
+    without_sum,
+)
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
@@ -75,7 +81,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("no two steps of an optimizer were compared")
         return
     rows = {row.name: row for row in report.parameters}
-    aside = cancelled(report)
+    aside = cancelled(report) | without_sum(report)
     groups: dict[str, list[str]] = {}
     for update in known:
         row = rows.get(update.name)
@@ -111,8 +117,8 @@ RULE = Rule(
     computes="Compares the bits of each trainable parameter of the optimizer between the first and "
     "the last sampled step. The finding tells why a parameter does not change: it gets no "
     "gradient, or only zeros; the learning rate is 0; or its dtype has so few bits that adding the "
-    "update gives the same number. Frozen parameters are not judged, nor "
-    "those whose gradients cancel up to rounding, as of a bias in front of a batch norm.",
+    "update gives the same number. Frozen parameters are not judged, nor those "
+    "whose gradients cancel, as of a bias in front of a batch norm or at the end of a critic.",
     formula="bits(p after the last sampled step) != bits(p before the first)",
     source="torcheck; Zamirai et al. 2020, Revisiting BFloat16 Training, for lost updates",
     fails="a model in bfloat16 with Adam and a learning rate of 1e-5; weights that are loaded "

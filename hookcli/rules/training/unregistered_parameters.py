@@ -67,7 +67,8 @@ def _said(origin: str, name: str, count: int) -> tuple[str, str]:
         )
     if origin in {"made", "made in forward"}:
         return (
-            f"{many} of '{name}' {are} made in forward and not registered: {_TRAINED} {them}",
+            f"{many} that '{name}' uses {are} made in forward and not registered: "
+            f"{_TRAINED} {them}",
             _REGISTER,
         )
     return (

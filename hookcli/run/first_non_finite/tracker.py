@@ -120,8 +120,10 @@ class Tracker(UncompiledMode):  # type: ignore[no-untyped-call]
             return
         if name in UNINITIALIZED or name in LIFTS:
             if isinstance(out, torch.Tensor):
-                reason = "uninitialized" if name in UNINITIALIZED else "constant"
-                birth = self._birth(func, {}, frame, (reason, {}))
+                reason = "uninitialized"
+                if name in LIFTS:
+                    reason = "array" if _is_foreign_memory(out) else "constant"
+                birth = self._birth(func, counts_of(out) or {}, frame, (reason, {}))
                 birth.written = LIFTS.get(name, birth.written)
                 birth.given = True
                 self._remember(out, (birth,))
@@ -204,6 +206,12 @@ class Tracker(UncompiledMode):  # type: ignore[no-untyped-call]
                 if made[0] and not birth.own_line:
                     birth.written, birth.place = made[0], made[1]
         return birth
+
+
+def _is_foreign_memory(tensor: torch.Tensor) -> bool:
+    """Whether a tensor uses memory of another library, as that of a NumPy array."""
+    sized = sized_storage(tensor)
+    return sized is not None and not sized[0].resizable()
 
 
 def _computed_too(operation: Operation) -> bool:

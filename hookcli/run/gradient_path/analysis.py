@@ -206,7 +206,12 @@ class Reasons:
         return missing
 
     def _unused_outputs(self, missing: int) -> int:
-        """Explain parameters by the last call whose output they are behind: nothing uses it."""
+        """Explain parameters by the last call whose output they are behind: nothing uses it.
+
+        That is not known if the loss uses a leaf that no operator made, such as `Parameter(y)`.
+        """
+        if any(self._is_unknown(node) for node in self._ends.nodes):
+            return missing
         for output in reversed(self._tracer.calls):
             bits = missing & self._behind(output)
             if bits:
@@ -214,6 +219,10 @@ class Reasons:
                 self._add("unused_output", bits, {**value, "place": output.call.place})
                 missing &= ~bits
         return missing
+
+    def _is_unknown(self, node: Any) -> bool:
+        leaf = getattr(node, "variable", None)
+        return leaf is not None and not self._tracer.carried.knows(leaf)
 
     def _behind(self, output: CallOutput) -> int:
         bits = 0

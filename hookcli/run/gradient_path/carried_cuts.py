@@ -20,12 +20,16 @@ class CarriedCuts:
 
     Results that a custom Function computes require grad only after it ended. The cuts inside it,
     `of_functions`, do not count for them from then on.
+
+    What is written through `z.data` or `z.detach()` changes `z` without its graph. The cuts of such
+    writes, `of_aliases`, do not count for the alias itself, which has a graph of its own.
     """
 
     def __init__(self, known: Iterable[torch.Tensor]) -> None:
         self._records: dict[int, _Record] = {}
         self._written: dict[int, tuple[Any, int]] = {}  # by storage, which is kept
-        self.of_functions = 0
+        self._aliases: dict[int, weakref.ref[torch.Tensor]] = {}
+        self.of_functions = self.of_aliases = 0
         for tensor in known:
             self.set(tensor, 0)
 
@@ -44,7 +48,21 @@ class CarriedCuts:
             cuts |= self._written.get(_storage_key(tensor), (None, 0))[1]
         if tensor.requires_grad and not (record is not None and record.graded):
             cuts &= ~self.of_functions
+        if cuts & self.of_aliases and tensor.requires_grad and self.is_alias(tensor):
+            cuts &= ~self.of_aliases
         return cuts
+
+    def add_alias(self, tensor: torch.Tensor) -> None:
+        """Note the result of `data` or `detach`, which shares the memory of another tensor."""
+        self._aliases[id(tensor)] = weakref.ref(tensor)
+
+    def is_alias(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is the result of `data` or `detach`, or a view of one."""
+        for one in (tensor, tensor._base):
+            alias = None if one is None else self._aliases.get(id(one))
+            if alias is not None and alias() is one:
+                return True
+        return False
 
     def set(self, tensor: torch.Tensor, cuts: int) -> None:
         """Note the cuts behind a tensor."""

@@ -268,6 +268,9 @@ class _Step:
             for result, tensor in zip(results, self._inputs, strict=True):
                 tracer.carried.set(result, tracer.carried.of(tensor))
             return
+        if name in {"data", "detach"} and not self._writes:
+            for result in results:
+                tracer.carried.add_alias(result)
         written = self._written(results)
         for result in results:
             if any(result is tensor for tensor in written):
@@ -286,15 +289,35 @@ class _Step:
 
     def _cut(self, result: torch.Tensor, frame: FrameType) -> int:
         """Return the bit of the cut at this operator; 0 if the path goes on."""
-        if result.requires_grad or not (self._graded or self._lost):
+        if not (self._graded or self._lost) or self._goes_on(result):
             return 0
         numeric = result.is_floating_point() or result.is_complex()
         kind: CutKind = "integer" if not numeric else "operator"
-        if self._name in {"detach", "detach_", "data"}:
+        name, through_alias = self._name, result.requires_grad and result.grad_fn is not None
+        if name in {"detach", "detach_", "data"}:
             kind = "detach"
-        cut = self._tracer.noted(kind, self._name, frame)
+        elif through_alias:
+            kind, name = "detach", "data"
+        cut = self._tracer.noted(kind, name, frame)
         cut.behind |= self._lost or self._behind(self._graded)
+        if through_alias:
+            self._tracer.carried.of_aliases |= cut.bit
         return cut.bit
+
+    def _goes_on(self, result: torch.Tensor) -> bool:
+        """Whether the path of the arguments goes on in a result.
+
+        It does not in a view that is made while gradients are off: it requires grad, as a leaf. Nor
+        does it in the tensor whose memory an alias writes to.
+        """
+        if not result.requires_grad:
+            return False
+        if result.grad_fn is None:
+            return any(result is tensor for tensor in self._inputs)
+        return not (self._is_written(result) and self._tracer.carried.is_alias(result))
+
+    def _is_written(self, result: torch.Tensor) -> bool:
+        return self._writes and bool(self._args) and result is self._args[0]
 
     def _read(self, out: Any, frame: FrameType) -> None:
         cuts = self._cuts

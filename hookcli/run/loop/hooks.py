@@ -84,6 +84,7 @@ class LoopHooks:
         self._on_forward = on_forward
         self._inside_only = inside_only
         self._outside: set[int] = set()  # orders of the running calls outside of the root's
+        self.part_runs = False  # whether a call of a part alone belongs to the loop
         self._noting = True  # whether calls become rows
         self.opened = False  # whether a forward has begun in this step
         self.forwards = self.module_calls = 0  # in this step
@@ -179,12 +180,17 @@ class LoopHooks:
         self._edges.clear()
 
     def _is_outside(self, call: Call) -> bool:
-        """Whether a call that starts is neither one of the root nor below one."""
+        """Whether a call that starts is neither one of the root nor below one.
+
+        A call of a part counts like one of the root if it belongs to the loop.
+        """
         if not self._inside_only:
             return False
         if not self.clock.open:
             return True
-        return call.name != "" if call.parent is None else call.parent in self._outside
+        if call.parent is not None:
+            return call.parent in self._outside
+        return call.name != "" and not self.part_runs
 
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         if self._is_outside(call):
@@ -193,6 +199,8 @@ class LoopHooks:
         self.module_calls += 1
         if call.name == "":
             self._enter_root(call, batch)
+        elif self.part_runs and call.parent is None and not call.recomputed:
+            self._begin_forward()
         if self._noting:
             self._recorder.enter(call, batch)
             if self.clock.step == self.first:

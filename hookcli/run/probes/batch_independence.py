@@ -25,6 +25,7 @@ from hookcli.report.findings import Measurement
 from hookcli.rules.batch_independent import PROBE, limit_of
 from hookcli.run.probes.context import Requests, RerunContext
 from hookcli.run.probes.determinism import as_number, change, repeat
+from hookcli.run.probes.node_mixing import MatrixProducts
 from hookcli.run.probes.rerun import Outputs, Rerun
 from hookcli.text import counted, first_line
 
@@ -73,9 +74,30 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     modules = (module for module, _ in module_tree.modules(again.model.root))
     if coupled and any(map(measures_range, modules)):
         return {"why": _QUANTIZED}
+    if coupled and dim is None and _may_be_nodes(again, int(value["dim"])):
+        return {"why": _NODES}
     return value
 
 
+def _may_be_nodes(again: Rerun, dim: int) -> bool:
+    """Whether a matrix of the model's own multiplies as many rows as there are samples.
+
+    It is tried with one more sample too, so that no matrix counts that has this size by chance.
+    """
+    size = _size(again.batch, dim) or 0
+    for many in (size, size + 1):
+        products = MatrixProducts(again.model.root)
+        with products:
+            again.forward("eval", _alone(again.batch, dim, size - 1, many))
+        if many not in products.sizes:
+            return False
+    return True
+
+
+_NODES = (
+    "a matrix of the model mixes the rows of dimension 0, which may count nodes: set dim to the "
+    "batch dimension"
+)
 _QUANTIZED = "layers quantize with the range of all samples, which couples them by rounding"
 
 

@@ -18,7 +18,7 @@ _MOST_ELEMENTS = 1 << 16  # of the gradient of an output that is kept
 FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients"]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Autocast:
     """The autocast contexts that were active: pairs of a device type and a dtype."""
 
@@ -27,6 +27,8 @@ class Autocast:
     @classmethod
     def now(cls, *devices: str) -> Autocast:
         """Return those of the CPU and of other types of devices."""
+        if not devices and not torch.is_autocast_enabled("cpu"):
+            return _NO_AUTOCAST
         return cls(
             tuple(
                 (device, torch.get_autocast_dtype(device))
@@ -42,6 +44,9 @@ class Autocast:
             for device, dtype in self.active:
                 stack.enter_context(torch.autocast(device, dtype))
             yield
+
+
+_NO_AUTOCAST = Autocast()
 
 
 @dataclass(slots=True)
@@ -75,8 +80,9 @@ class ForwardCall:
         """
         self.next_node = next_sequence_nr()
         for i, tensor in enumerate(outputs):
-            if tensor.grad_fn is not None:
-                self.made_by[tensor.grad_fn._sequence_nr(), tensor.output_nr] = i
+            node = tensor.grad_fn
+            if node is not None:
+                self.made_by[node._sequence_nr(), tensor.output_nr] = i
 
     def keep_gradient(self, index: int, gradient: torch.Tensor) -> None:
         """Keep a reference to the gradient of an output, and the sum if backward runs again."""
@@ -96,11 +102,11 @@ class ForwardCall:
         return self.first_node <= number and (self.next_node is None or number < self.next_node)
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(
-            value._version
-            for value in (*self.args, *self.kwargs.values())
-            if type(value) is torch.Tensor and not value.is_inference()
-        )
+        versions = []
+        for value in (*self.args, *self.kwargs.values()):
+            if type(value) is torch.Tensor and not value.is_inference():
+                versions.append(value._version)  # noqa: PERF401  # each forward does this
+        return tuple(versions)
 
     def size(self) -> int:
         """Return the bytes of the tensors of the batch, and of those in its containers."""

@@ -126,7 +126,21 @@ class Positions(nn.Module):
         return self.a(x)[:, None] + self.p(self.positions(ids))
 
 
+class Graph(nn.Module):
+    """All nodes have the same neighbours, so their outputs are equal."""
+
+    def __init__(self, adjacency=None):
+        super().__init__()
+        self.a = nn.Linear(8, 4)
+        self.register_buffer("adjacency", adjacency)
+
+    def forward(self, x, adjacency=None):
+        return (self.adjacency if adjacency is None else adjacency) @ self.a(x)
+
+
 HEALTHY = {
+    "a complete graph": (lambda: Graph(torch.ones(16, 16)), BATCH),
+    "a complete graph as an input": (Graph, (BATCH, torch.rand(16, 1).expand(16, 16) * 0 + 1)),
     "zero weights of the last layer": (zero_last, BATCH),
     "a branch of zeros": (Residual, BATCH),
     "positions": (Positions, BATCH),

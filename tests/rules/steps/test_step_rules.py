@@ -79,6 +79,7 @@ FOUND = [
     ("loss_falls", {"loss": FLAT}, {}, "the loss does not fall: median 2."),
     ("loss_falls", {"loss": UP}, {}, "the loss rises: median"),
     ("loss_falls", {"loss": lambda _: 0.7}, {}, "the loss is 0.7 at each of 120 steps"),
+    ("loss_spikes", {"loss": lambda i: 40.0 if i > 79 else 2.3 / (1 + i)}, {}, "does not return"),
     ("loss_spikes", {"loss": lambda i: 40.0 if i in {80, 81} else 2.3 / (1 + i)}, {}, "at step 80"),
     ("grad_norm_grows", {"grad_norm": lambda i: 1.1**i}, {}, "the norm of all gradients explodes"),
     ("zero_grad_called", {}, {"never_zeroed": True}, "zero_grad is never called"),
@@ -104,7 +105,7 @@ FOUND = [
     ("unchanged_parameters", {"lr": lambda _: 0.0}, updates(fc1__bias=None), "learning rate is 0"),
     (
         "unchanged_parameters", {},
-        {**updates(fc1__bias=None), "statuses": {"fc1.bias": "zero"}}, "of it are zero",
+        {**updates(fc1__weight=None), "statuses": {"fc1.weight": "zero"}}, "of it are zero",
     ),
     ("learning_rate", {"lr": lambda _: 0.0}, {}, "the learning rate is 0 in all 120 steps"),
     ("learning_rate", {"lr": lambda i: 0.1 ** (i // 5)}, {}, "of its largest value in"),
@@ -156,6 +157,8 @@ FINE = [
     # A training that reaches its floor before the first third ends.
     ("loss_falls", {"loss": lambda i: 9 / (1 + i) + FLAT(i)}, {}),
     ("loss_spikes", {"loss": lambda i: 40.0 if i == 80 else 2.3 / (1 + i)}, {}),  # one batch
+    # A new task: the loss falls again from its new level.
+    ("loss_spikes", {"loss": lambda i: 2.3 / (1 + i) if i < 80 else 60 / (i - 60)}, {}),
     ("loss_spikes", {"loss": lambda i: 1e-7 * (50 if i == 80 else 1) + (i < 3)}, {}),
     ("learning_rate", {"lr": lambda i: min(i, 119 - i) / 100}, {}),  # a warm-up, and 0 at the end
     # Small weights that become large, with a lower loss.
@@ -233,7 +236,7 @@ def with_statuses(report: Report, name, *statuses) -> Report:
     ],
 )
 def test_a_gradient_at_one_sampled_step_is_enough(statuses, message):
-    (row,) = judged("grad_exists", with_statuses(record(), "fc1.bias", *statuses))
+    (row,) = judged("grad_exists", with_statuses(record(), "fc1.weight", *statuses))
     target, _, part = message.rpartition(": ")
     assert row.target == target
     assert part in row.message

@@ -63,7 +63,7 @@ FAULTS = {
     ),
     "made": (
         Net(forward=lambda _, x: nn.Linear(4, 4)(x)),
-        "Linear", "2 parameters of 'Linear' are made in forward",
+        "Linear", "2 parameters that 'Linear' uses are made in forward",
     ),
 }  # fmt: skip
 

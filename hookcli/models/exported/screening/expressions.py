@@ -9,10 +9,14 @@ import re
 
 _LONGEST = 100_000  # characters
 _LARGEST_POWER = 4096  # product of the literal exponents: sympy computes powers of numbers at once
+# sympy reads numbers of any length and exponent, with as many digits.
+_LARGE_NUMBER = re.compile(r"\d{4000}|\d\.?[eE][-+]?0*[1-9]\d{3}")
+_MOST_DIGITS = 4096  # the precision of a Float, in digits or bits
 _NAME = re.compile(r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _OF_NUMBERS = {"Integer", "Float", "Rational"}
 _POWERS = {"Pow", "PowByNatural", "FloatPow"}
+_EXPONENTIALS = {"exp", "OpaqueUnaryFn_exp"}  # floor(exp(10**7)) has four million digits
 _CALLED = {  # functions of sympy, as srepr and str print them
     *_OF_NUMBERS, *_POWERS,
     "Symbol", "Add", "Mul", "Mod", "Max", "Min", "Abs", "abs", "floor", "ceiling", "sqrt", "exp",
@@ -39,6 +43,8 @@ def is_expression(text: str) -> bool:
     name and a number's digits, and so is every name of a built-in function.
     """
     if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
+        return False
+    if _LARGE_NUMBER.search(text.replace("_", "")):
         return False
     try:
         tree = ast.parse(text, mode="eval")
@@ -76,6 +82,17 @@ def _is_call(node: ast.Call) -> bool:
         isinstance(function, ast.Name)
         and (function.id in _CALLED or _OPAQUE.fullmatch(function.id) is not None)
         and all(keyword.arg is not None for keyword in node.keywords)
+        and (function.id != "Float" or _has_few_digits(node))
+    )
+
+
+def _has_few_digits(call: ast.Call) -> bool:
+    """Whether the precision of a Float, if it is given, is a small number."""
+    return all(
+        isinstance(value, ast.Constant)
+        and isinstance(value.value, int)
+        and value.value <= _MOST_DIGITS
+        for value in (*call.args[1:], *(keyword.value for keyword in call.keywords))
     )
 
 
@@ -103,6 +120,9 @@ def _exponent(node: ast.AST) -> int:
     """Return the literal exponent of a power, at least 1; 1 for other nodes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.BitXor | ast.LShift):
         return _literal(node.right)
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    if isinstance(node, ast.Call) and name in _EXPONENTIALS and len(node.args) == 1:
+        return _literal(node.args[0])
     if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Name):
         return _literal(node.args[1]) if node.func.id in {*_POWERS, "LShift"} else 1
     return 1
@@ -126,6 +146,8 @@ def _size(node: ast.AST) -> float:
         base = max(sizes[:-1], default=0)
         is_shift = isinstance(operator, ast.LShift) or name == "LShift"
         return _capped(max(2.0, base) ** exponent if base > 1 or is_shift else exponent)
+    if name in _EXPONENTIALS:
+        return _capped(3 ** min(max(sizes[1:], default=0), _LARGEST_POWER.bit_length()))
     if isinstance(operator, ast.Mult) or name == "Mul":
         return _capped(math.prod(max(1.0, size) for size in sizes))
     if isinstance(operator, ast.Add | ast.Sub) or name == "Add":

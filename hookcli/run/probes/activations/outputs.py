@@ -88,6 +88,8 @@ class ConstantOutputs:
             _tests(inputs, lambda x: _varies(x, size))
         ):
             return None
+        if _counts_nodes(inputs, model, size):
+            return None
         return {
             "samples": size,
             "spread": max(spread(values, 0.0) for values in found),
@@ -107,6 +109,16 @@ class ConstantOutputs:
 def _kept(tensor: Tensor) -> _Reference:
     """Return what is called like a weak reference: TorchScript frees an input at its last use."""
     return lambda: tensor
+
+
+def _counts_nodes(inputs: list[_Reference], model: Model, size: int) -> bool:
+    """Return whether dimension 0 may count the nodes of a graph: an input or buffer is square.
+
+    An adjacency matrix connects nodes, and those with the same neighbours have the same output.
+    """
+    given = [tensor for ref in inputs if (tensor := ref()) is not None]
+    matrices = [*(given if len(given) > 1 else ()), *(info.tensor for info in model.buffers())]
+    return any(tensor.dim() >= 2 and tensor.shape[:2] == (size, size) for tensor in matrices)
 
 
 def _values(tensor: Tensor) -> Tensor | None:

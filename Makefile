@@ -19,7 +19,7 @@ DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_
 	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
 	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
 
-.PHONY: demo test lint types unit fast coverage fuzz mutants bench versions docs fmt build clean
+.PHONY: demo test lint types unit near near-map fast nightly coverage fuzz mutants bench versions docs fmt build clean
 
 demo: $(INSTALLED)
 	@echo
@@ -50,6 +50,25 @@ unit: $(BROWSER)
 
 fast: $(BROWSER)
 	$(BIN)/pytest -n 2 -m "not slow"
+
+# Run the tests that reach what changed since the last commit, the fastest first, for 45 seconds at
+# most. `make near-map` notes which tests reach which function; without it, those beside a file run.
+near: $(BROWSER)
+	$(BIN)/python -m tests.near
+
+near-map: $(BROWSER)
+	$(BIN)/python -m tests.near --record tests
+
+# What takes too long for each push: all cases of large products, and tests that take minutes
+# (tests/products.py); the matrix of faults; extremes in reports; the fuzzer; sweeps of models.
+nightly: $(BROWSER)
+	$(BIN)/pytest -n 2 --whole
+	$(BIN)/python -m tests.report.extremes
+	$(BIN)/python -m tests.faults.matrix --forked --full
+	$(BIN)/python -m tests.fuzz --seed $(SEED) --seconds $(SECONDS)
+	$(BIN)/python -m benchmarks.proof.scripted
+	$(BIN)/python -m benchmarks.proof.training_scripts
+	$(BIN)/python -m benchmarks.proof.training_alarms
 
 # Measure the branch coverage of the package, and list the files below 95 %. All processes of the
 # tests are traced, which takes half as long again. `coverage report -m FILE` shows the lines.

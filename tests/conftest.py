@@ -15,11 +15,7 @@ from . import inherited_state  # noqa: F401  # isort: skip  # before torch is im
 import pytest
 from hypothesis import settings
 
-from hookcli.config.constructor_args import parse_arguments
-from hookcli.run.attempt import Session
-from hookcli.spec.inputs import parse_inputs
-from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
-
+from . import products, tiers, times
 from .forked.client import Server, server
 from .left_files import pytest_sessionfinish, pytest_sessionstart, pytest_terminal_summary
 
@@ -32,6 +28,20 @@ settings.load_profile("no deadline")
 ROOT = Path(__file__).parent.parent
 TRACED = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage.py is in each process
 SAMPLES = ROOT / "sample_models"
+
+
+def pytest_addoption(parser):
+    products.add_option(parser)
+    times.add_option(parser)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(tiers.Tiers())
+    if not config.getoption("--whole"):
+        config.pluginmanager.register(products.Push())
+    if path := config.getoption("--record-times"):
+        leads = not hasattr(config, "workerinput")
+        config.pluginmanager.register(times.Times(path, leads=leads))
 
 
 def pytest_collection_finish():
@@ -156,6 +166,12 @@ HEAD = "import torch\nfrom torch import nn\n"
 
 def attempt(source, *inputs, tensors="real", args=(), weights=None, **run):
     """One attempt, in this process: the report."""
+    # Imported here, as they import torch: pure tests do without.
+    from hookcli.config.constructor_args import parse_arguments
+    from hookcli.run.attempt import Session
+    from hookcli.spec.inputs import parse_inputs
+    from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
+
     spec = Spec(
         "inspect",
         ModelSpec(str(source), parse_arguments(tuple(args)), weights),

@@ -7,6 +7,7 @@ import-linter in pyproject.toml.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -41,6 +42,50 @@ def python(code: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
 
 
+_IN_FORKS = """
+import io, json, os, sys, traceback
+{before}
+failures = {{}}
+for number, code in enumerate(json.loads(sys.argv[1])):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(writer, 2)
+        try:
+            exec(code, {{"__name__": "__main__"}})
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    os.close(writer)
+    text = open(reader, errors="replace").read()
+    if os.wait()[1]:
+        failures[number] = text
+print(json.dumps(failures))
+"""
+
+
+def failures(codes: dict[str, str], before: str = "") -> dict[str, str]:
+    """What each code that fails writes to stderr, by its name: each runs in a fork of one Python.
+
+    That Python has run `before`, which says what the codes have in common.
+    """
+    command = [sys.executable, "-c", _IN_FORKS.format(before=before), json.dumps([*codes.values()])]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    names = [*codes]
+    return {names[int(number)]: text for number, text in json.loads(done.stdout).items()}
+
+
+def test_a_code_that_fails_in_a_fork_is_told():
+    told = failures(
+        {"good": "import sys", "bad": "assert 'torch' in sys.modules", "worse": "1 / 0"}
+    )
+    assert list(told) == ["bad", "worse"]
+    assert "NameError" in told["bad"]
+    assert "ZeroDivisionError" in told["worse"]
+
+
 def test_importing_hookcli_imports_nothing_slow():
     done = python(
         "import sys; before = set(sys.modules); import hookcli; "
@@ -50,75 +95,76 @@ def test_importing_hookcli_imports_nothing_slow():
     assert done.stdout.strip() == "['hookcli']"
 
 
-@pytest.mark.parametrize("folder", TORCH_FREE)
-def test_importing_a_torch_free_folder_loads_no_torch(folder):
-    names = [
-        dotted(path)
-        for path in files(PACKAGE / folder)
-        if not path.is_relative_to(CHILD) and path.stem != "__main__"
-    ]
-    done = python(f"import sys, {', '.join(names)}; assert 'torch' not in sys.modules")
-    assert done.returncode == 0, done.stderr
+def test_importing_a_torch_free_folder_or_a_file_beside_them_loads_no_torch():
+    names = {
+        folder: [
+            dotted(path)
+            for path in files(PACKAGE / folder)
+            if not path.is_relative_to(CHILD) and path.stem != "__main__"
+        ]
+        for folder in TORCH_FREE
+    }
+    names["files"] = [dotted(path) for path in PACKAGE.glob("*.py") if path.stem != "__main__"]
+    codes = {
+        folder: f"import sys, {', '.join(ones)}; assert 'torch' not in sys.modules"
+        for folder, ones in names.items()
+    }
+    assert failures(codes) == {}
 
 
-def test_importing_the_files_beside_the_folders_loads_no_torch():
-    names = [dotted(path) for path in PACKAGE.glob("*.py") if path.stem != "__main__"]
-    done = python(f"import sys, {', '.join(names)}; assert 'torch' not in sys.modules")
-    assert done.returncode == 0, done.stderr
+COMMAND_LINES = [
+    (["--help"], 0),
+    (["--version"], 0),
+    (["inspect", "--help"], 0),
+    (["grads", "--help"], 0),
+    (["trace", "--help"], 0),
+    (["init", str(SAMPLES / "unet.py"), "--preset", "grads"], 0),
+    (["list", "hooks"], 0),
+    (["list", "actions", "-f", "json"], 0),
+    (["list", "formats"], 0),
+    (["explain", "hook:full_backward"], 0),
+    (["explain", "nonsense"], 2),
+    (["schema", "config"], 0),
+    (["schema", "report"], 0),
+    (["schema", "diff"], 0),
+    (["schema", "rundiff"], 0),
+    (["diff", "--help"], 0),
+    (["check", "--help"], 0),
+    (["check"], 2),
+    (["check", "--against", "no_such.json"], 2),
+    (["check", str(SAMPLES / "unet.py"), "--update-baseline"], 2),
+    (["list", "rules"], 0),
+    (["snapshot", "--help"], 0),
+    (["snapshot", str(SAMPLES / "unet.py"), "-o", str(Path(__file__))], 2),
+    (["explain", "rule:finite"], 0),
+    (["diff", "no_such.py", str(SAMPLES / "unet.py")], 2),
+    (["diff", str(SAMPLES / "unet.py")], 2),
+    (["grads"], 2),
+    (["grads", "-c", "no_such.yaml"], 2),
+    (["grads", "-c", str(Path(__file__))], 2),
+    (["grads", str(SAMPLES / "unet.py"), "--no-grad"], 2),
+    (["trace", str(SAMPLES / "unet.py"), "--kinds", "nonsense"], 2),
+    (["trace", str(SAMPLES / "unet.py"), "--stream", "."], 2),
+    (["inspect", "no_such.py"], 2),
+    (["inspect", str(SAMPLES / "unet.py"), "-i", "nonsense"], 2),
+    (["inspect", str(SAMPLES / "unet.py"), "--columns", "nonsense"], 2),
+    (["inspect", str(SAMPLES / "unet.py"), "--arg", "x=[1"], 2),
+    (["render", str(Path(__file__))], 2),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        (["--help"], 0),
-        (["--version"], 0),
-        (["inspect", "--help"], 0),
-        (["grads", "--help"], 0),
-        (["trace", "--help"], 0),
-        (["init", str(SAMPLES / "unet.py"), "--preset", "grads"], 0),
-        (["list", "hooks"], 0),
-        (["list", "actions", "-f", "json"], 0),
-        (["list", "formats"], 0),
-        (["explain", "hook:full_backward"], 0),
-        (["explain", "nonsense"], 2),
-        (["schema", "config"], 0),
-        (["schema", "report"], 0),
-        (["schema", "diff"], 0),
-        (["schema", "rundiff"], 0),
-        (["diff", "--help"], 0),
-        (["check", "--help"], 0),
-        (["check"], 2),
-        (["check", "--against", "no_such.json"], 2),
-        (["check", str(SAMPLES / "unet.py"), "--update-baseline"], 2),
-        (["list", "rules"], 0),
-        (["snapshot", "--help"], 0),
-        (["snapshot", str(SAMPLES / "unet.py"), "-o", str(Path(__file__))], 2),
-        (["explain", "rule:finite"], 0),
-        (["diff", "no_such.py", str(SAMPLES / "unet.py")], 2),
-        (["diff", str(SAMPLES / "unet.py")], 2),
-        (["grads"], 2),
-        (["grads", "-c", "no_such.yaml"], 2),
-        (["grads", "-c", str(Path(__file__))], 2),
-        (["grads", str(SAMPLES / "unet.py"), "--no-grad"], 2),
-        (["trace", str(SAMPLES / "unet.py"), "--kinds", "nonsense"], 2),
-        (["trace", str(SAMPLES / "unet.py"), "--stream", "."], 2),
-        (["inspect", "no_such.py"], 2),
-        (["inspect", str(SAMPLES / "unet.py"), "-i", "nonsense"], 2),
-        (["inspect", str(SAMPLES / "unet.py"), "--columns", "nonsense"], 2),
-        (["inspect", str(SAMPLES / "unet.py"), "--arg", "x=[1"], 2),
-        (["render", str(Path(__file__))], 2),
-    ],
-)
-def test_no_command_line_loads_torch_in_the_parent(arguments, status):
-    code = (
-        "import sys\n"
-        "from hookcli.cli.main import guarded\n"
-        f"status = guarded({arguments!r})\n"
-        "assert 'torch' not in sys.modules, 'torch was loaded'\n"
-        f"assert status == {status}, status\n"
-    )
-    done = python(code)
-    assert done.returncode == 0, done.stderr
+def test_no_command_line_loads_torch_in_the_parent():
+    codes = {
+        " ".join(arguments): (
+            "import sys\n"
+            "from hookcli.cli.main import guarded\n"
+            f"status = guarded({arguments!r})\n"
+            "assert 'torch' not in sys.modules, 'torch was loaded'\n"
+            f"assert status == {status}, status\n"
+        )
+        for arguments, status in COMMAND_LINES
+    }
+    assert failures(codes, before="import hookcli.cli.main") == {}
 
 
 @pytest.mark.parametrize("command", ["inspect", "grads", "trace", "check"])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-import pytest
-
 from tests.conftest import ROOT
 from tests.docs.markdown import DOCS, NAMES, PAGES, anchors, links
 
@@ -14,11 +12,14 @@ MORE = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "sample_models" 
 ALL = [*PAGES, *MORE]
 
 
-@pytest.mark.parametrize("page", ALL, ids=[str(page.relative_to(ROOT)) for page in ALL])
-def test_links_lead_to_files_and_headings_that_exist(page):
-    for line, target in links(page.read_text()):
-        problem = _problem(page, target)
-        assert problem is None, f"{page.relative_to(ROOT)}:{line}: {target}: {problem}"
+def test_links_lead_to_files_and_headings_that_exist():
+    problems = [
+        f"{page.relative_to(ROOT)}:{line}: {target}: {problem}"
+        for page in ALL
+        for line, target in links(page.read_text())
+        if (problem := _problem(page, target)) is not None
+    ]
+    assert not problems, "\n".join(problems)
 
 
 def _problem(page, target):

@@ -1,0 +1,157 @@
+"""What runs on a push of large products of parameters, and what runs at night only.
+
+`pytest --whole`, as `make nightly` starts it, runs all tests. Each other session runs a part of the
+cases of `PRODUCTS`, the same each time, and of `NIGHTLY` only the tests that its arguments name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import pytest
+
+_COMPILED = "operators that torch.library registers in Python, without a compiler"
+
+# Tests, each with how many of its parameters appear in all combinations of their values: 2 is each
+# pair of values of two parameters, 1 is each value of each parameter, 0 is one case.
+PRODUCTS: dict[str, int] = {
+    # A model and a mode, a dtype and a size, a form and a command, a name and a hostile text.
+    "tests/ci/test_action.py::test_no_input_is_run_or_taken_for_a_flag": 1,
+    "tests/cli/test_init_preset.py::"
+    "test_the_file_that_init_writes_gives_the_preset_s_report_byte_by_byte": 1,
+    "tests/formats/test_views.py::test_names_do_no_harm": 2,
+    "tests/hooks/test_compiled.py::test_hooks_on_every_module_fire_as_by_hand": 1,
+    "tests/models/test_exported.py::test_a_sample_has_the_rows_and_gradients_of_its_source": 1,
+    "tests/models/test_exported.py::test_calls_names_ties_and_regions_are_the_module_s": 2,
+    "tests/models/torchscript/test_parity.py::test_a_scripted_module_tells_the_same": 1,
+    "tests/outputs/test_sinks.py::test_no_name_is_a_command_in_a_report": 1,
+    "tests/run/test_flops.py::test_macs_equal_the_formula": 2,
+    "tests/run/test_neutrality.py::test_a_run_in_process_leaves_everything_as_it_was": 1,
+    "tests/run/test_statistics.py::test_every_dtype_and_size": 1,
+    "tests/run/test_statistics.py::test_the_norm_alone_is_that_of_all_figures": 2,
+    "tests/run/test_statistics.py::test_what_is_not_finite_follows_ieee": 2,
+    # A process or several each: a signal and a phase, the states of three environments.
+    "tests/worker/test_ahead.py::test_nothing_outlives_a_command_that_is_ended_early": 1,
+    "tests/worker/test_interpreter.py::test_the_first_environment_with_torch_is_used": 2,
+    "tests/worker/test_signals.py::test_a_signal_ends_all_and_says_where": 1,
+    "tests/worker/test_whose_error.py::test_an_error_that_lies_is_told": 1,
+    "tests/worker/test_whose_error.py::test_what_a_model_raises_is_the_models_fault": 1,
+    # A library, a script or an architecture that is imported anew each.
+    "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
+    "tests/run/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
+    "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,
+    "tests/test_transformers.py::test_every_call_equals_hooks_attached_by_hand": 0,
+    "tests/training/test_frameworks.py::test_a_framework_gives_the_record_of_a_plain_loop": 0,
+    "tests/training/test_scripts.py::test_a_script_that_starts_python_again_is_unchanged": 0,
+    "tests/training/test_scripts.py::test_two_ranks_are_unchanged_and_their_report_is_true": 0,
+}
+
+# Tests that run at night only, each with what holds nearly the same on a push.
+NIGHTLY: dict[str, str] = {
+    "tests/benchmarks/test_pieces.py::test_one_tool_on_one_sample": "the other tests of its file",
+    "tests/cli/test_huge.py::test_405_billion_parameters_are_inspected_in_a_gigabyte": (
+        "tests/run/test_fake.py, with small models"
+    ),
+    "tests/distributed/test_ddp.py::test_a_thousand_buckets_are_reported_whole": (
+        "the other tests of its file, with a few buckets"
+    ),
+    "tests/distributed/test_faults.py::test_two_runs_side_by_side_do_not_meet": (
+        "tests/faults/test_at_once.py, whose commands have two ranks each"
+    ),
+    "tests/distributed/test_torchrun.py::test_rank_0_says_which_other_rank_failed": (
+        "tests/distributed/test_faults.py, whose ranks hookcli starts"
+    ),
+    "tests/models/test_libraries.py::test_a_compiled_operator_clips_a_gradient": _COMPILED,
+    "tests/models/test_libraries.py::"
+    "test_a_compiled_operator_sees_every_tensor_that_a_module_gives": _COMPILED,
+    "tests/models/test_libraries.py::"
+    "test_a_compiled_operator_changes_the_gradients_of_a_node": _COMPILED,
+    "tests/models/test_libraries.py::"
+    "test_two_libraries_of_one_namespace_are_refused_with_the_way_out": _COMPILED,
+    "tests/models/test_libraries.py::"
+    "test_a_fragment_stands_beside_its_library_and_either_may_be_named_twice": _COMPILED,
+    "tests/models/test_libraries.py::test_an_operator_that_the_library_lacks_is_refused": _COMPILED,
+    "tests/rules/test_false_alarms.py::test_every_sentence_about_the_zoo_was_reviewed": (
+        "test_the_verdict_on_odd_models_is_true, with some of the models"
+    ),
+}
+
+
+def covering(cases: Sequence[Sequence[Hashable]], strength: int) -> list[int]:
+    """Return the indices of cases that have each combination of `strength` values; of 0, one case.
+
+    Cases have the same number of values. Combinations that no case has are not required. Of cases
+    that add as many combinations, the one is taken whose values were taken least often, then the
+    first: so a parameter of two values alternates.
+    """
+    width = len(cases[0]) if cases else 0
+    places = [*itertools.combinations(range(width), min(strength, width))]
+    of_case = [{(at, tuple(case[i] for i in at)) for at in places} for case in cases]
+    missing = set().union(*of_case)
+    taken: Counter[tuple[int, Hashable]] = Counter()
+    chosen: list[int] = []
+
+    def rank(index: int) -> tuple[int, int, int]:
+        often = sum(taken[place, value] for place, value in enumerate(cases[index]))
+        return -len(of_case[index] & missing), often, index
+
+    while missing:
+        best = min(set(range(len(cases))) - {*chosen}, key=rank)
+        chosen.append(best)
+        missing -= of_case[best]
+        taken.update(enumerate(cases[best]))
+    return sorted(chosen)
+
+
+def _test(item: pytest.Item) -> str:
+    """Return the name of a test without its case."""
+    return item.nodeid.partition("[")[0]
+
+
+def _values(item: pytest.Function) -> tuple[Hashable, ...]:
+    """Return the value of each parameter: plain values as they are, others by their number."""
+    callspec = item.callspec
+    plain = str | int | float | bool | tuple | None
+    return tuple(
+        repr(value) if isinstance(value, plain) else ("number", callspec.indices[name])
+        for name, value in sorted(callspec.params.items())
+    )
+
+
+def thin(items: Sequence[pytest.Item], products: dict[str, int]) -> list[pytest.Item]:
+    """Return the items without the cases of products that no combination requires."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        test = _test(item)
+        if test in products and hasattr(item, "callspec"):
+            cases.setdefault(test, []).append(item)
+    dropped = set()
+    for test, ones in cases.items():
+        kept = covering([_values(one) for one in ones], products[test])
+        dropped |= {id(one) for one in ones} - {id(ones[index]) for index in kept}
+    return [item for item in items if id(item) not in dropped]
+
+
+class Push:
+    """A plugin: leaves out what `--whole` adds, after `-k` and `-m` have selected."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Deselect cases of products, and tests of the night."""
+        named = " ".join(config.args)
+        kept = [
+            one for one in thin(items, PRODUCTS) if _test(one) not in NIGHTLY or _test(one) in named
+        ]
+        left = {id(one) for one in kept}
+        config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
+        items[:] = kept
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add `--whole`."""
+    text = "run all cases of large products, and the tests of the night (tests/products.py)"
+    parser.addoption("--whole", action="store_true", help=text)

@@ -186,6 +186,23 @@ def sarif_message(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
+# --- shells that complete a word
+
+_IN_BASH = r"[^\w@%+=:,./~-]|:(?=:)"
+# Each candidate is in double quotes, and all are in single quotes, which two shells' evals remove.
+_IN_ZSH = str.maketrans({'"': "", "'": "", "$": r"\$", "`": "", "\\": r"\\", ":": r"\\:"})
+
+
+def bash_word(text: str) -> str:
+    """Return a candidate that bash inserts into the line, where it would expand and split it."""
+    return _compiled(_IN_BASH).sub(lambda m: "\\" + m[0], _UNSAFE.sub(_spelled, text))
+
+
+def zsh_word(text: str) -> str:
+    """Return a candidate or its description within the code that zsh evaluates."""
+    return escape(text).translate(_IN_ZSH)
+
+
 # --- YAML
 
 

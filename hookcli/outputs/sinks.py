@@ -71,5 +71,13 @@ SINKS: tuple[OutputSink, ...] = (
         f"{_ESCAPES}:yaml_quoted",
     ),
     OutputSink("shell", "what a shell splits, expands or runs", "shlex:quote"),
+    OutputSink(
+        "bash",
+        "what bash expands, splits or runs in the line that it completes",
+        f"{_ESCAPES}:bash_word",
+    ),
+    OutputSink("zsh", "as bash, in the code that zsh evaluates", f"{_ESCAPES}:zsh_word"),
+    OutputSink("fish", "the end of a candidate; fish escapes the others", f"{_ESCAPES}:escape"),
+    OutputSink("progress", "as text: it would move the cursor of a terminal", f"{_ESCAPES}:escape"),
     OutputSink("script_line", "as text, without an import", "hookcli.script.say:harmless"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -351,8 +352,18 @@ ROWS = {
     "github_property": lambda text, name: _no_end(text, "\r\n,:"),
     "yaml": lambda text, name: text is None or _read_yaml(text, name),
     "shell": lambda text, name: _no_words(text, name),
+    "bash": lambda text, name: _no_words(text, re.sub(escapes._UNSAFE, escapes._spelled, name)),
+    "zsh": lambda text, name: _quoted_for_zsh(text),
+    "fish": lambda text, name: _one_line(text, name),
+    "progress": _one_line,
     "script_line": _one_line,
 }
+
+
+def _quoted_for_zsh(text):
+    """Nothing ends the quotes around it, and nothing in double quotes is expanded."""
+    _one_line(text, "")
+    assert not re.search(r"[`\"']|(?<!\\)(\\\\)*\$", text)
 
 
 def _no_element(text):
@@ -395,6 +406,103 @@ def test_an_ordinary_name_is_not_changed():
             "layers.0_b.c-d",
             None,
         }
+
+
+def test_no_layer_moves_the_cursor_in_the_line_of_progress():
+    from hookcli.spec.request import Attempt
+    from hookcli.worker.last_event import LastEvent
+    from hookcli.worker.progress.line import Running, columns, line
+
+    for name in PAYLOADS:
+        layer = LastEvent("forward", name, 0, None)
+        for event in (layer, LastEvent("inputs", None, None, None, 0, name)):
+            running = Running(Attempt("real"), 3, lambda event=event: event)
+            for encoding, width in (("utf-8", 80), ("ascii", 40)):
+                text = line([running], "", 3, width, encoding)
+                _one_line(text.replace("…", ""), name)
+                assert columns(text) <= width
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_name_in_the_folder_is_a_command_in_a_completion(shell, tmp_path, monkeypatch):
+    """Of names with control characters none is offered; bash reads each other one as one word."""
+    from hookcli.cli.application import application
+    from hookcli.cli.completion.answer import _SHELLS, TypedLine, candidates
+
+    more = ("$(touch x)", "a b", "a'b", 'a"b', "a;b", "a&b", "!!", "*")
+    names = [n for n in (*PAYLOADS, *more) if "/" not in n and n.isprintable() and len(n) < 200]
+    for name in [*names, "a\nb", "a\tb", "\x1b[31m"]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").touch()
+    monkeypatch.chdir(tmp_path)
+    typed = TypedLine(["inspect"], "hf:", "hf:")
+    rows = candidates(typed, application)
+    offered = {row.value.removeprefix("hf:") for row in rows}
+    assert offered <= set(names)
+    assert {"$(touch x)", "a b", "a;b", "*"} <= offered
+    text, _ = _SHELLS[shell][1](typed, rows, {})
+    text_law(text)
+    if shell == "bash":
+        assert {word for line in text.split("\n") for word in shlex.split(line)} == offered
+    if shell == "zsh":
+        for line in text.removeprefix("_arguments '*: :((").removesuffix("))'").split("\n"):
+            assert line[0] == line[-1] == '"'
+            _quoted_for_zsh(line[1:-1])
+
+
+def test_no_name_in_the_folder_is_a_command_in_a_hint(tmp_path, monkeypatch, capsys):
+    from hookcli.cli.help.next_command import missing_model, remember
+
+    for name in PAYLOADS:
+        name = name.replace("/", "").replace("\0", "")[:100] + ".py"
+        (tmp_path / name.encode("utf-8", "replace").decode()).write_text(
+            "import torch\nclass Net(torch.nn.Module): pass\n"
+        )
+    monkeypatch.chdir(tmp_path)
+    remember(("inspect",))
+    error = missing_model()
+    assert ".py" in error.hint
+    Console(color="never").error(error)
+    text_law(capsys.readouterr().err)
+
+
+# The modules that write to a standard stream, and what they write.
+WRITERS = {
+    "actions/debugger.py": "a byte of memory that is shared",
+    "console.py": "all of the command line; it escapes",
+    "script/say.py": "lines while a script runs: harmless()",
+    "script/verdict.py": "a byte in a pipe of hookcli's",
+    "system/process_end.py": "one line at the end of a process: escape()",
+    "system/told_status.py": "a mark and a status of Windows",
+    "worker/__main__.py": "the version, in a pipe of hookcli's",
+    "worker/progress/screen.py": "copies the model's bytes, and the line of progress",
+    "models/fake/fork.py": "a pickle in a pipe of hookcli's",
+    "outputs/special_files.py": "files that the user named",
+}
+
+
+def test_each_module_that_writes_to_a_stream_is_known():
+    """A new place of output must escape what it prints: use Console, or add it here with a row."""
+    package = Path(hookcli.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(map(_writes, ast.walk(ast.parse(path.read_bytes()))))
+    }
+    assert found == set(WRITERS)
+
+
+def _writes(node):
+    """Whether a call prints, or writes to a standard stream or a descriptor."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = ast.unparse(node.func)
+    streams = r"(sys\.)?(__)?(stdout|stderr)(__)?(\.buffer)?\.(write|writelines)"
+    others = r"print|os\.(write|writev|pwrite)|(click|typer)\.(echo|secho)"
+    if re.fullmatch(f"{others}|{streams}", function):
+        return True
+    given = [ast.unparse(one) for one in (*node.args, *(k.value for k in node.keywords))]
+    return function == "_write" and bool({"sys.stdout", "sys.stderr"} & set(given))
 
 
 def test_no_other_module_escapes_by_itself():

@@ -17,6 +17,7 @@ from hookcli.cli.commands import COMMANDS
 from hookcli.cli.completion.scripts import SHELLS, script
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
+from hookcli.outputs.escapes import bash_word, escape, zsh_word
 
 Application: TypeAlias = Callable[..., Any]
 _BREAKS = re.compile("[:=]+")  # of COMP_WORDBREAKS, what is part of hookcli's words
@@ -85,7 +86,9 @@ def candidates(typed: TypedLine, application: Application) -> list[Completion]:
         parameter, incomplete = _parameter(command, context, words, typed.incomplete)
         items = (parameter or command).shell_complete(context, incomplete)
     prefix = typed.incomplete.removesuffix(incomplete)  # "--loss="
-    return [Completion(f"{prefix}{item.value}", item.help or "") for item in items]
+    found = [Completion(f"{prefix}{item.value}", item.help or "") for item in items]
+    # A name with a control character could not be typed; escaped, it would be another name.
+    return [row for row in found if escape(row.value) == row.value]
 
 
 def _parameter(
@@ -156,11 +159,7 @@ def line_typed(environment: Mapping[str, str]) -> TypedLine:
 def _for_bash(
     typed: TypedLine, rows: Sequence[Completion], _environment: Mapping[str, str]
 ) -> tuple[str, int]:
-    return "\n".join(row.value.removeprefix(typed.fixed) for row in rows), 0
-
-
-# Each candidate is in double quotes, and all are in single quotes, which two shells' evals remove.
-_ZSH = str.maketrans({'"': "", "'": "", "$": r"\$", "`": "", "\\": r"\\", ":": r"\\:"})
+    return "\n".join(bash_word(row.value.removeprefix(typed.fixed)) for row in rows), 0
 
 
 def _for_zsh(
@@ -169,7 +168,7 @@ def _for_zsh(
     """Return code that the shell function evaluates; without candidates it completes files."""
     lines = []
     for row in rows:
-        value, text = row.value.translate(_ZSH), row.help.translate(_ZSH)
+        value, text = zsh_word(row.value), zsh_word(row.help)
         lines.append(f'"{value}":"{text}"' if text else f'"{value}"')
     return ("_arguments '*: :((" + "\n".join(lines) + "))'" if lines else "_files"), 0
 
@@ -180,7 +179,7 @@ def _for_fish(
     """Return the candidates, or only the status that tells whether there are any."""
     if environment.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         return "", 0 if rows else 1
-    return "\n".join(f"{row.value}\t{row.help}".rstrip() for row in rows), 0
+    return "\n".join(f"{row.value}\t{escape(row.help)}".rstrip() for row in rows), 0
 
 
 # For each shell, what was typed in it, and what its script expects: a text and the exit status.

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookcli.report.ranges import Count, Index, Real, Size
 from hookcli.report.report import Environment, Inputs, RunInfo
-from hookcli.report.values import Number, Shape
+from hookcli.report.values import Count, Index, Number, Real, Shape, Size
 
 SCHEMA: Literal["hookcli.diff/1"] = "hookcli.diff/1"
 

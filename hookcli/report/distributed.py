@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.ranges import Count, Index, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Index, Number, Size
 
 
 @dataclass(frozen=True, slots=True)

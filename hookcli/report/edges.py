@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookcli.report.ranges import Index
+from hookcli.report.values import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.ranges import Count, Index
-from hookcli.report.values import Leaf, Number, Shape, absent
+from hookcli.report.values import Count, Index, Leaf, Number, Shape, absent
 
 
 @dataclass(frozen=True, slots=True)

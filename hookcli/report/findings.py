@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.ranges import Index
-from hookcli.report.values import absent
+from hookcli.report.values import Index, absent
 
 PASSES = "passes"  # the probe with the forwards and backwards, and the rules they were for
 

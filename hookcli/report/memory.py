@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hookcli.report.ranges import Size
+from hookcli.report.values import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,19 @@ from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
 from hookcli.report.memory import CallMemory, Memory
-from hookcli.report.ranges import Count, Index, Seconds, Seed, Size
 from hookcli.report.steps import TrainingInfo
-from hookcli.report.values import Leaf, Number, Shape, Tree, absent
+from hookcli.report.values import (
+    Count,
+    Index,
+    Leaf,
+    Number,
+    Seconds,
+    Seed,
+    Shape,
+    Size,
+    Tree,
+    absent,
+)
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 

@@ -15,6 +15,7 @@ from hookcli.report import events, report, steps, training
 from hookcli.report.reading.long_reports import LONG, read_in_pieces
 from hookcli.report.report import SCHEMA, Report
 from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
+from hookcli.report.values import location
 
 T = TypeVar("T")
 
@@ -82,7 +83,7 @@ def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
             return adapter.validate_json(text, strict=strict)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        where = location(first["loc"]) or "the document"
         raise ValueError(f"{where}: {first['msg']}") from None
 
 

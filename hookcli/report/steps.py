@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookcli.report.ranges import Count, Index, Positive
-from hookcli.report.values import Number, absent
+from hookcli.report.values import Count, Index, Number, Positive, absent
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hookcli.report.findings import CheckRow, Diagnosis
-from hookcli.report.ranges import Count, ExitStatus, Index, Size
 from hookcli.report.report import Environment, Report
-from hookcli.report.values import Leaf, absent
+from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 
 TRAINING_SCHEMA: Literal["hookcli.run/1"] = "hookcli.run/1"
 

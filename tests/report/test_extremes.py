@@ -8,7 +8,8 @@ import math
 import pytest
 
 from hookcli.cli.commands.schema import _SCHEMAS
-from hookcli.report.ranges import LARGEST_INDEX, LARGEST_SIZE, known_size
+from hookcli.report.schema import from_json
+from hookcli.report.values import LARGEST_INDEX, LARGEST_SIZE, known_size
 from tests.report import extremes
 from tests.report.extremes import NUMBERS, STRINGS, alike, changes_to, failures, mixed, read
 from tests.report.schema_documents import documents, numeric_nodes
@@ -91,6 +92,13 @@ def test_what_fails_is_found_among_many_changes(monkeypatch):
     kept = [change for change in changes if change[0].path[-1] not in ORDERED]
     (failure,) = failures(sample, kept)
     assert "['run.seed = 7']" in failure
+
+
+def test_the_path_of_a_number_outside_of_its_range_has_no_word_of_the_library():
+    document = json.dumps({**SAMPLES[0].document, "run": {"losses": [[]]}})
+    with pytest.raises(ValueError, match=r"run\.\w+: |run\.losses\.0\.float: ") as caught:
+        from_json(document, strict=True)
+    assert "constrained" not in str(caught.value)
 
 
 def test_operations_that_no_report_can_hold_are_not_known():

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.comparison.diff import RowStatus, Status
-from hookcli.report.ranges import Count, Index, Real
 from hookcli.report.report import Environment
 from hookcli.report.training import ScriptInfo, Tracking
-from hookcli.report.values import Number, Shape
+from hookcli.report.values import Count, Index, Number, Real, Shape
 
 RUN_DIFF: Literal["hookcli.rundiff/1"] = "hookcli.rundiff/1"
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from hookcli.report.ranges import Count, Dimension, Index, Real, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
 class FailedMeasurement(TypedDict):

@@ -13,8 +13,8 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from hookcli.report.events import EventRow
-from hookcli.report.ranges import LARGEST_INDEX
 from hookcli.report.report import Report
+from hookcli.report.values import LARGEST_INDEX
 
 LONG = 1 << 20  # bytes: a shorter report is read at once
 _PIECE = 1 << 18

@@ -18,8 +18,7 @@ from hookcli.report.measured.training import (
     FailedMeasurement,
     NotMeasured,
 )
-from hookcli.report.ranges import Count, Dimension, Index, Size
-from hookcli.report.values import Number
+from hookcli.report.values import Count, Dimension, Index, Number, Size
 
 _Figure: TypeAlias = Number | None
 

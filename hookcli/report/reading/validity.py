@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from hookcli.report.ranges import LARGEST_SIZE
 from hookcli.report.reading.open_values import (
     check_input,
     check_measured,
@@ -24,6 +23,7 @@ from hookcli.report.reading.open_values import (
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import FirstNonFinite, TrainingReport
+from hookcli.report.values import LARGEST_SIZE, location
 
 # Digits become 0, and a plus sign is dropped: a plain search for bytes is ten times as fast as a
 # regular expression.
@@ -70,7 +70,7 @@ def _check_open(checks: _Checks | tuple[()]) -> None:
             check(*values)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join([path, *map(str, first["loc"])])
+            where = location((path, *first["loc"]))
             raise ValueError(f"{where}: {first['msg']}") from None
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hookcli.report.edges import EdgeRow
 from hookcli.report.memory import CallMemory
-from hookcli.report.ranges import known_size
 from hookcli.report.recording import (
     CallNote,
     Failure,
@@ -20,7 +19,7 @@ from hookcli.report.recording import (
 from hookcli.report.report import BufferRow, ErrorInfo, LayerRow, Totals, UncalledRow
 from hookcli.report.rows.gradients import total_norm
 from hookcli.report.rows.statistics import CallStatistics, observed
-from hookcli.report.values import Leaf
+from hookcli.report.values import Leaf, known_size
 
 
 def leaf_rows(

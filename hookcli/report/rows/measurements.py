@@ -6,9 +6,9 @@ import hashlib
 
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.findings import CheckRow, Measurement
-from hookcli.report.ranges import known_size
 from hookcli.report.recording import HookFinding, Recording
 from hookcli.report.rows.events import event_row
+from hookcli.report.values import known_size
 
 
 def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:

@@ -109,8 +109,8 @@ def _in_library(item: Node, text: str) -> str:
     prefix, _, name = text.partition(":")
     if prefix != "hf" or not name:
         return text
-    home = Path(name).expanduser() if name.startswith("~") else Path(name)
-    folder = absolute(item, str(home))
+    home = os.path.expanduser(name)  # noqa: PTH111  # Path.expanduser raises for an unknown user
+    folder = absolute(item, home)
     return f"hf:{folder}" if os.path.exists(folder) else text  # noqa: PTH110  # never raises
 
 

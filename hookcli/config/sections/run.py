@@ -192,8 +192,9 @@ PACKAGE = Fields(
 
 def _python(item: Node, text: str) -> Interpreter:
     """Return an interpreter; a name without a separator is a command unless it exists here."""
-    path = Path(paths.absolute(item, os.fspath(Path(text).expanduser())))
-    here = os.sep in text or path.is_dir()
+    home = os.path.expanduser(text)  # noqa: PTH111  # Path.expanduser raises for an unknown user
+    path = Path(paths.absolute(item, home))
+    here = os.sep in text or os.path.isdir(path)  # noqa: PTH112  # never raises
     code = Code(str(path) if here else text, item, "a program")
     return Interpreter(code, "run.python", item.place)
 

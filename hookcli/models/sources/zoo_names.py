@@ -5,6 +5,7 @@ Torch-free: only the form of the name and the files of a local folder are looked
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def hf_folder(source: str) -> Path | None:
     prefix, _, name = source.partition(":")
     if prefix != "hf" or not name or "\0" in name:
         return None
-    path = Path(name).expanduser() if name.startswith("~") else Path(name)
+    path = Path(os.path.expanduser(name))  # noqa: PTH111  # Path.expanduser raises for an unknown user
     if path.name == _CONFIG and path.is_file():
         return path.parent
     return path if path.is_dir() else None

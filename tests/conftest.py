@@ -18,8 +18,11 @@ from hypothesis import settings
 from . import products, tiers, times
 from .forked.client import Server, server
 from .left_files import pytest_sessionfinish, pytest_sessionstart, pytest_terminal_summary
+from .left_state import nothing_is_left
 
-__all__ = ["pytest_sessionfinish", "pytest_sessionstart", "pytest_terminal_summary"]  # hooks
+__all__ = [  # hooks, and a fixture of each test
+    "nothing_is_left", "pytest_sessionfinish", "pytest_sessionstart", "pytest_terminal_summary",
+]  # fmt: skip
 
 # The time of an example says nothing on a busy machine, or if `make coverage` traces it.
 settings.register_profile("no deadline", deadline=None)

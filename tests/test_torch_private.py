@@ -34,6 +34,7 @@ OF_OTHERS = {
     "_exit",
     "_getframe",
     "_fields",
+    "_replace",
     "_run_exitfuncs",
     "_current_frames",
     "_run_module_as_main",

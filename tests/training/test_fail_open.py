@@ -117,6 +117,8 @@ def unhook():
     for table in (
         torch_module._global_forward_hooks,
         torch_module._global_forward_pre_hooks,
+        torch_module._global_forward_hooks_always_called,
+        torch_module._global_forward_hooks_with_kwargs,
         torch_optimizer._global_optimizer_pre_hooks,
         torch_optimizer._global_optimizer_post_hooks,
     ):

@@ -1,4 +1,4 @@
-"""Fails a test that leaves handlers of signals or global hooks of modules, which others would meet."""
+"""Fails a test that leaves handlers of signals or global hooks, which others would meet."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from hookcli.training.norms import (
     change_norms,
+    gradient_norm,
     gradients_of,
     is_part,
     local,
@@ -181,3 +182,47 @@ def test_what_was_before_is_overwritten_by_the_change_if_that_saves_a_copy():
     before, after = [torch.ones(2), torch.ones(3)], [torch.zeros(2), torch.ones(3)]
     change_norms(before, after)
     assert [one.abs().tolist() for one in before] == [[1.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def with_gradients(*gradients):
+    parameters = []
+    for gradient in gradients:
+        shape = (2,) if gradient is None else gradient.shape
+        dtype = torch.float32 if gradient is None else gradient.dtype
+        parameters.append(torch.zeros(shape, dtype=dtype, requires_grad=True))
+        parameters[-1].grad = gradient
+    return parameters
+
+
+@pytest.mark.parametrize(
+    "gradients",
+    [
+        [],
+        [None],
+        made((3, 4), (5,)),
+        [*made((3,)), None],
+        [*made((3,)), *made((4,), dtype=torch.float64)],
+        [made((3, 4))[0].to_sparse(), *made((5,))],
+        [(torch.ones(3, requires_grad=True) * 2), *made((5,))],  # with a graph
+        made((3,), dtype=torch.complex64),
+        [torch.tensor([math.inf, 1.0]), *made((5,))],
+        made((3, 4), (5,), scale=1e25),
+    ],
+    ids=["nothing", "no gradient", "plain", "one missing", "two dtypes", "sparse", "graph",
+         "complex", "infinite", "large"],
+)  # fmt: skip
+def test_the_norm_of_a_step_is_that_of_its_gradients(gradients):
+    """Each step looks at plain gradients only once; the others take the general way."""
+    parameters = with_gradients(*gradients)
+    assert gradient_norm(parameters) == total_norm(gradients_of(parameters))
+    present = [gradient for gradient in gradients if gradient is not None]
+    if present and all(gradient.layout is torch.strided for gradient in present):
+        expected = math.hypot(
+            *(
+                torch.linalg.vector_norm(
+                    g.detach().to(torch.complex128 if g.is_complex() else torch.float64)
+                ).item()
+                for g in present
+            )
+        )
+        assert gradient_norm(parameters) == pytest.approx(expected, rel=1e-6)

@@ -45,7 +45,7 @@ TIERS: dict[str, tuple[str, ...]] = {
         "tests/rules/steps/test_{judge_training,limits,series,step_rules}.py",
         "tests/rules/test_{defaults,docs,path_sentences,ranks,rows}.py",
         "tests/run/test_suspicion.py",
-        "tests/script/test_{end,say}.py",
+        "tests/script/test_say.py",
         "tests/snapshot/test_{globs,sections,text}.py",
         "tests/spec/test_{nested_inputs,selectors,texts}.py",
         "tests/test_{products,text}.py",

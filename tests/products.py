@@ -76,6 +76,9 @@ NIGHTLY: dict[str, str] = {
     "tests/rules/test_false_alarms.py::test_every_sentence_about_the_zoo_was_reviewed": (
         "test_the_verdict_on_odd_models_is_true, with some of the models"
     ),
+    "tests/test_tiers.py::test_importing_the_files_of_pure_tests_imports_no_torch": (
+        "tests/tiers.py, which watches each pure test while it runs"
+    ),
 }
 
 

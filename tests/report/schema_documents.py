@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import TypeAdapter
 
@@ -142,14 +143,19 @@ def report(filler: Filler, node: Node, path: Path = ()) -> Node:
     return made
 
 
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; a type with a range is one."""
+    return get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+
+
 def _measured(filler: Filler, path: Path) -> Iterator[tuple[str, str, Any]]:
     """A measurement of each probe, and of each kind that its value has."""
-    for probe in known._TYPES.keys() - {"non_finite", "unreached"}:
+    for probe in [name for name in known._TYPES if name not in {"non_finite", "unreached"}]:
         of_target, alone = (known.type_of(probe, target, {}) for target in ("a", ""))
         for target, kind in (
             {"a": of_target, "": alone}.items() if of_target != alone else (("a", of_target),)
         ):
-            for branch in getattr(kind, "__args__", (kind,)):
+            for branch in _alternatives(kind):
                 if branch is not type(None):
                     yield probe, target, filler.filled_by_type(branch, path)
     for kind in (values_.NonFinite, values_.NonFiniteCall, values_.NonFiniteGradient):

@@ -32,20 +32,18 @@ def rule_watchers(
 
     `loss` replaces the loss of the request. `doing` is called as each additional run starts.
     """
+    kept = copied(batch)  # the run may write to the batch; each further run copies this again
     if not requests_probe(spec.probes, OPERATOR):
-        yield from watchers_for(spec, batch, loss, doing)
+        yield from watchers_for(spec, kept, loss, doing)
         return
     initial = InitialState(parameters=plan(spec).optimizer is not None)
     yield initial
-    yield from watchers_for(spec, batch, loss, doing)
-    yield SecondRunIfNonFinite(spec, batch, loss, initial, doing)
+    yield from watchers_for(spec, kept, loss, doing)
+    yield SecondRunIfNonFinite(spec, kept, loss, initial, doing)
 
 
 class SecondRunIfNonFinite(Watcher):
-    """Runs the model a second time if a value is not finite, to find the operator of the first.
-
-    It keeps a copy of the batch, since the run may write to it.
-    """
+    """Runs the model a second time if a value is not finite, to find the operator of the first."""
 
     def __init__(
         self,
@@ -56,7 +54,7 @@ class SecondRunIfNonFinite(Watcher):
         doing: Callable[[str], None],
     ) -> None:
         self._spec, self._loss, self._initial, self._doing = spec, loss, initial, doing
-        self._batch = copied(batch)
+        self._batch = batch
 
     def conclude(self, after: AfterRun) -> None:
         """Add the measurement to the recording."""

@@ -118,6 +118,7 @@ class RootWatch:
         self.began: float | None = None  # the first of them, by time.perf_counter
         self._limited = limited  # whether the calls that a step observes are
         self._is_reached = False  # by a backward pass, since the last forward
+        self._reached_by: BackwardPass | None = None  # the last one of the step
         self.partly: dict[int, int] = {}  # steps, with how many of their forwards were observed
         self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
         self._generators: GeneratorKeeper | None = None
@@ -333,18 +334,22 @@ class RootWatch:
             if call.first_node == number:
                 call.keep_gradient(index, gradient)
 
-    def backward_reached(self) -> bool:
-        """Tell that a backward pass reached an output of this root, or of a part of others.
-
-        Return whether the pass computes gradients of its parameters.
-        """
-        trains = [whole.backward_reached() for whole in self.wholes]
+    def backward_reached(self) -> None:
+        """Tell that a backward pass reached an output of this root, or of a part of others."""
+        for whole in self.wholes:
+            whole.backward_reached()
         if self.is_part:
-            return any(trains)
+            return
         self._is_reached = True
         if self._is_attached and not self.is_observed:
             self.rest()
-        return self._backward_begins(self).computes(self.root.parameters())
+        self._reached_by = self._backward_begins(self)
+
+    def is_trained_now(self) -> bool:
+        """Return whether the last backward pass computes gradients of its own parameters."""
+        if self.is_part:
+            return any(whole.is_trained_now() for whole in self.wholes)
+        return self._reached_by is not None and self._reached_by.computes(self.root.parameters())
 
     def _observe(
         self, called: nn.Module, step: int, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -433,6 +438,7 @@ class RootWatch:
     def ended_step(self) -> None:
         """Forget what belongs to the step that ended."""
         self._count_modes()
+        self._reached_by = None
         self.forwards = self.own_forwards = 0
         self.began = None
         self.recent.clear()
@@ -537,7 +543,8 @@ class _OutputReached(_Begins):
         """Tell the root, and give it the gradient of an output of one call: see `gradient_came`."""
         watch = self._watch()
         if watch is not None:
-            if watch.backward_reached():
+            watch.backward_reached()
+            if modes and watch.is_trained_now():  # in sampled steps only
                 _note_trained(modes)
             watch.gradient_came(number, index, gradient)
 

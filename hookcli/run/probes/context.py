@@ -16,13 +16,6 @@ Requests: TypeAlias = Sequence[ProbeRequest]  # those of the probes that name on
 
 
 @dataclass(frozen=True, slots=True)
-class WatchContext:
-    """What a probe that observes the run is given."""
-
-    spec: Spec
-
-
-@dataclass(frozen=True, slots=True)
 class RerunContext:
     """What a probe that runs the model again is given.
 

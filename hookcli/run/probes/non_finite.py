@@ -15,8 +15,9 @@ from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import figures
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
+from hookcli.spec.request import Spec
 
 _MOST = 200  # notes; most of those after the first are its consequences
 
@@ -176,6 +177,6 @@ class Values(ProbeWatcher):
         self._of_call(made.call, "gradient", made.path, {**counts, "taken_by": inner})
 
 
-def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher of all values."""
     return [Values([])]

@@ -1,7 +1,7 @@
 """The probes of a request: watchers of the run, and further runs after it.
 
 The rows of `hookcli.catalogue.probes` name the functions. That of a probe which observes is called
-with its requests and a WatchContext, and returns watchers. That of a probe which runs the model
+with its requests and the Spec, and returns watchers. That of a probe which runs the model
 again is called with its requests and a RerunContext, and returns measurements; what it raises
 becomes the measurement. That of a probe which reads the request is called with the Spec, and
 returns measurements.
@@ -19,10 +19,10 @@ from hookcli.models.failures import failure_of
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.losses.criterion import Loss
-from hookcli.run.probes.context import RerunContext, WatchContext, single
+from hookcli.run.probes.context import RerunContext, single
 from hookcli.run.probes.lost_gradients import LostGradients
 from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
-from hookcli.run.probes.rerun import Rerun, copied, is_used_up
+from hookcli.run.probes.rerun import Rerun, is_used_up
 from hookcli.run.probes.training.start_state import StartState
 from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.spec.checks import ProbeRequest
@@ -50,13 +50,12 @@ def grouped(requests: tuple[ProbeRequest, ...], way: Way) -> Iterator[list[Probe
 def watchers_for(
     spec: Spec, batch: Batch, loss: Loss | None, doing: Callable[[str], None]
 ) -> Iterator[Watcher]:
-    """Yield the watchers of a run with this batch; the last one runs the further runs.
+    """Yield the watchers of a run; the last one runs the further runs, with a kept batch.
 
     `loss` replaces the loss of the request. `doing` is called as each further run starts.
     """
-    context = WatchContext(spec)
     for requests in grouped(spec.probes, Way.OBSERVES):
-        yield from function_of(PROBES[requests[0].name])(requests, context)
+        yield from function_of(PROBES[requests[0].name])(requests, spec)
     trains = any(PROBES[request.name].trains for request in spec.probes)
     steps = spec.run.optimizer is not None or spec.run.steps > 1
     start = StartState() if trains and steps else None
@@ -66,10 +65,7 @@ def watchers_for(
 
 
 class FurtherRuns(Watcher):
-    """Runs the model again after the run, for the probes that need it.
-
-    It keeps a copy of the batch, since the run may write to it.
-    """
+    """Runs the model again after the run, for the probes that need it."""
 
     def __init__(
         self,
@@ -80,7 +76,7 @@ class FurtherRuns(Watcher):
         doing: Callable[[str], None],
     ) -> None:
         self._spec, self._loss, self._start, self._doing = spec, loss, start, doing
-        self._batch = copied(batch)
+        self._batch = batch
 
     def conclude(self, after: AfterRun) -> None:
         """Add all measurements to the recording; run the further runs if the run succeeded."""
@@ -91,7 +87,7 @@ class FurtherRuns(Watcher):
         if not after.again or (failed and not _found_no_gradient(recording)):
             return
         lost = LostGradients.of(after.model, plan, recording)
-        todo = list(self._reruns(lost, failed=failed))
+        todo = self._reruns(lost, failed=failed)
         judged = self._spec.command == "check" and not failed
         if not (todo or judged):
             return
@@ -107,16 +103,16 @@ class FurtherRuns(Watcher):
         if judged:
             recording.measured += passes_of(ran, self._spec.checks)
 
-    def _reruns(self, lost: LostGradients, *, failed: bool) -> Iterator[list[ProbeRequest]]:
-        """Yield the requests of each function that runs the model again, in their order."""
+    def _reruns(self, lost: LostGradients, *, failed: bool) -> list[list[ProbeRequest]]:
+        """Return the requests of each function that runs the model again, in their order."""
         wanted = tuple(
             request
             for request in self._spec.probes
             if (lost or not PROBES[request.name].for_lost)
             and (PROBES[request.name].of_failure or not failed)
         )
-        groups = list(grouped(wanted, Way.RERUNS))
-        return iter(sorted(groups, key=lambda group: wanted.index(group[0])))
+        groups = grouped(wanted, Way.RERUNS)
+        return sorted(groups, key=lambda group: wanted.index(group[0]))
 
     def _run(
         self,

@@ -43,9 +43,10 @@ from hookcli.run.probes.activations.measures import dead_units, one_hot, saturat
 from hookcli.run.probes.activations.outputs import ConstantOutputs, may_be_constant
 from hookcli.run.probes.activations.reader import reading
 from hookcli.run.probes.activations.samples import distinct
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
 from hookcli.run.statistics.readable import readable
+from hookcli.spec.request import Spec
 
 _PER_CALL = 32  # functions of one kind that are read in a call: a loop may have thousands
 
@@ -297,7 +298,7 @@ def _address(tensor: Tensor) -> int:
         return 0
 
 
-def observe(requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher of activations, which reads every value if a request is exact."""
     exact = any(request.given().get("exact") for request in requests)
     return [ActivationObserver([], exact=exact)]

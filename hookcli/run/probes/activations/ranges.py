@@ -14,10 +14,11 @@ from hookcli.rules.activations.measured import RANGE, SPREAD
 from hookcli.run.probes.activations.layers import torch_class, units_of
 from hookcli.run.probes.activations.reader import reading
 from hookcli.run.probes.activations.samples import distinct, pieces
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
 from hookcli.run.statistics.readable import readable
 from hookcli.run.statistics.statistics import statistics
+from hookcli.spec.request import Spec
 
 
 def range_of(tensor: Tensor, tiny: float) -> dict[str, Any] | None:
@@ -140,12 +141,12 @@ class SpreadObserver(ProbeWatcher):
         self._rows.clear()
 
 
-def observe_spreads(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe_spreads(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher of the spread of outputs."""
     return [SpreadObserver([])]
 
 
-def observe_ranges(requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe_ranges(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return a watcher for each dtype and scale."""
     given = [request.given() for request in requests]
     return [RangeObserver([], of["dtype"], float(of["scale"])) for of in given]

@@ -18,8 +18,9 @@ from hookcli.models.model import Call, Model
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.run.observe.node_owners import NodeOwners
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
+from hookcli.spec.request import Spec
 
 TERMS, PROBABILITIES = "loss_terms", "loss_inputs"
 Node: TypeAlias = Any  # torch's own class for it is abstract
@@ -261,8 +262,8 @@ def _double(tensor: torch.Tensor | None) -> torch.Tensor | None:
     return None if tensor is None else tensor.detach().double()
 
 
-def observe(requests: Requests, context: WatchContext) -> list[ProbeWatcher]:
+def observe(requests: Requests, spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher of the graph; none if that would run a hook which unpacks a tensor."""
-    if any(KINDS[hook.kind].pair for hook in context.spec.hooks):
+    if any(KINDS[hook.kind].pair for hook in spec.hooks):
         return []
     return [LossGraph([], tuple(request.name for request in requests))]

@@ -10,8 +10,9 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
+from hookcli.spec.request import Spec
 
 PROBE = "shared_memory"
 
@@ -73,6 +74,6 @@ def _embeddings(root: torch.nn.Module) -> dict[str, Any] | None:
     }
 
 
-def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher that compares the memory of parameters."""
     return [SharedMemory([])]

@@ -17,8 +17,9 @@ from torch.nn.parameter import is_lazy
 from hookcli.models.model import Call, Model
 from hookcli.report.findings import Measurement
 from hookcli.run.observe.node_owners import NodeOwners
-from hookcli.run.probes.context import Requests, WatchContext
+from hookcli.run.probes.context import Requests
 from hookcli.run.probes.probe_watcher import ProbeWatcher
+from hookcli.spec.request import Spec
 
 PROBE = "unregistered"
 _DEEP = 3  # levels of containers in attributes that are searched
@@ -142,6 +143,6 @@ def _tensors(value: Any, deep: int) -> Iterator[torch.Tensor]:
             yield from _tensors(item, deep - 1)
 
 
-def observe(_requests: Requests, _context: WatchContext) -> list[ProbeWatcher]:
+def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher that finds parameters which are not registered."""
     return [UnregisteredParameters([])]

@@ -110,9 +110,9 @@ class TrainingInfo:
     in detail, each with the number of those; the figures of parameters are those of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
     because the earlier ones took too much time. `shared` are the records of other roots that the
-    same steps train, as of an optimizer that has the parameters of several roots. `calls` are those
-    of the root, and of parts of it that are called alone with gradients; None if some calls were
-    not counted: inside transforms of torch.func, or after torch.compile.
+    same steps train, because one optimizer has the parameters of several roots. `calls` are the
+    calls of the root, and of parts of it that are called alone with gradients; None if some calls
+    were not counted: those inside transforms of torch.func, and after torch.compile.
     """
 
     record: str

@@ -142,9 +142,10 @@ RULE = Rule(
     says="every trainable parameter gets a gradient that is not all zeros",
     computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
     "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "
-    "(requires_grad is False). Unreachable and zero are findings. In a training, they are not if a "
-    "parameter changes between the sampled steps, as of an expert that is seldom used, nor for a "
-    "bias of a layer whose weight has a gradient: those of its outputs cancel.",
+    "(requires_grad is False). Unreachable and zero are findings. In a training, a "
+    "parameter that changes between the sampled steps is not reported: it may belong to an expert "
+    "that is seldom used. Neither is a bias with a zero gradient if the weight of its layer has a "
+    "gradient: the gradients of the outputs cancel.",
     formula="requires_grad implies grad is not None and max |grad| > 0",
     source="pytorch#57776: torch does not report a parameter that no gradient reaches",
     fails="self.head = nn.Linear(8, 2) that forward never uses; x.detach() after the encoder",

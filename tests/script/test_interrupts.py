@@ -1,8 +1,6 @@
 """A second Ctrl-C between any two instructions of hookcli, after the first has ended the script.
 
-The script traces the frames of hookcli, and sends the signal where Python would handle it: when a
-function begins, after a call, and at the end of a loop's body. HOOKCLI_TEST_MOMENTS=1 is each such
-moment; the default is one in 250.
+HOOKCLI_TEST_MOMENTS=1 is each moment of tests/moments.py; the default is one in 250.
 """
 
 from __future__ import annotations
@@ -14,35 +12,13 @@ import sys
 import pytest
 
 from tests.conftest import TRACED
+from tests.moments import sender
 
 EVERY = int(os.environ.get("HOOKCLI_TEST_MOMENTS", "250"))
-TRACE = """\
-import os, sys, signal, torch
-from opcode import opname
-signum, moment = int(sys.argv[1]), int(sys.argv[2])
-count = 0
-
-def came(frame):
-    global count
-    count += 1
-    if count == moment:
-        file, line = frame.f_code.co_filename, frame.f_lineno
-        os.write(2, f"at {os.path.basename(file)}:{line}\\n".encode())
-        signal.raise_signal(signum)
-
-last = {}
-def trace(frame, event, arg):
-    if "/hookcli/script/" not in frame.f_code.co_filename or frame.f_code.co_name == "_note":
-        return None
-    frame.f_trace_opcodes = True
-    if event == "call":
-        came(frame)
-    if event == "opcode":
-        before, last[frame] = last.get(frame), opname[frame.f_code.co_code[frame.f_lasti]]
-        if before is not None and before.startswith(("CALL", "JUMP_BACKWARD", "JUMP_ABSOLUTE")):
-            came(frame)
-    return trace
-
+TRACE = (
+    sender("script", left_out=("_note",))
+    + """\
+import torch
 frame = sys._getframe()
 while frame is not None:
     frame.f_trace, frame.f_trace_opcodes = trace, True
@@ -55,6 +31,7 @@ import atexit
 atexit.register(print, "atexit")
 sys.settrace(trace)
 """
+)
 LAST = {
     "interrupted": ("raise KeyboardInterrupt", -signal.SIGINT, "KeyboardInterrupt"),
     "failed": ("1 / 0", 1, "ZeroDivisionError: division by zero"),
@@ -72,7 +49,7 @@ def test_a_signal_at_any_moment_of_the_end_changes_nothing(how, signum, observed
     moment = 1 + [*LAST].index(how) * EVERY // len(LAST)
     wrong = []
     while True:
-        ran = observed(TRACE + last, str(int(signum)), str(moment))
+        ran = observed(TRACE + last, signum.name, str(moment))
         where = next((ln for ln in ran.err.splitlines() if ln.startswith("at ")), None)
         lines = [line for line in ran.err.splitlines() if line != where]
         lines = [line for line in lines if "the report is being written" not in line]

@@ -1,7 +1,7 @@
 """A signal whose handler raises comes while a hook of hookcli runs, at any of its instructions.
 
-The script traces the frames of hookcli, and sends the signal where Python would handle it. What
-the handler raises is the script's. HOOKCLI_TEST_MOMENTS=1 is each such moment.
+What the handler raises is the script's. HOOKCLI_TEST_MOMENTS=1 is each moment of
+tests/moments.py; the default is one in 1,500.
 """
 
 from __future__ import annotations
@@ -13,37 +13,14 @@ import sys
 import pytest
 
 from tests.conftest import TRACED
+from tests.moments import sender
 
 EVERY = int(os.environ.get("HOOKCLI_TEST_MOMENTS", "1500"))
-SCRIPT = """\
-import os, signal, sys, torch
-from opcode import opname
+SCRIPT = (
+    sender("training", "run", "hooks", "models")
+    + """\
+import torch
 from torch import nn
-name, moment = sys.argv[1], int(sys.argv[2])
-count = 0
-
-def came(frame):
-    global count
-    count += 1
-    if count == moment:
-        file, line = frame.f_code.co_filename, frame.f_lineno
-        os.write(2, f"at {file.partition('/hookcli/')[2]}:{line}\\n".encode())
-        signal.raise_signal(getattr(signal, name))
-
-last = {}
-def trace(frame, event, arg):
-    if not any(part in frame.f_code.co_filename for part in PARTS):
-        return None
-    frame.f_trace_opcodes = True
-    if event == "call":
-        came(frame)
-    if event == "opcode":
-        before, last[frame] = last.get(frame), opname[frame.f_code.co_code[frame.f_lasti]]
-        if before is not None and before.startswith(("CALL", "JUMP_BACKWARD", "JUMP_ABSOLUTE")):
-            came(frame)
-    return trace
-
-PARTS = ("/hookcli/training/", "/hookcli/run/", "/hookcli/hooks/", "/hookcli/models/")
 
 def handle(*_):
     raise TimeoutError("of the script")
@@ -70,6 +47,7 @@ sys.settrace(None)
 step()
 print("trained", flush=True)
 """
+)
 
 
 @pytest.mark.skipif(TRACED, reason="coverage.py traces too")

@@ -38,6 +38,8 @@ PRODUCTS: dict[str, int] = {
     "tests/worker/test_signals.py::test_a_signal_ends_all_and_says_where": 1,
     "tests/worker/test_whose_error.py::test_an_error_that_lies_is_told": 1,
     "tests/worker/test_whose_error.py::test_what_a_model_raises_is_the_models_fault": 1,
+    "tests/ci/test_action.py::test_no_file_s_name_is_run_or_becomes_an_output": 0,
+    "tests/worker/test_hostile.py::test_a_forward_without_end_is_ended_at_the_timeout": 0,
     # A library, a script or an architecture that is imported anew each.
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
     "tests/run/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,

@@ -26,6 +26,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from hookcli.config.merge import Flags, spec_of  # noqa: E402
+from hookcli.engine import attempt  # noqa: E402
 from hookcli.formats.check.document import performed  # noqa: E402
 from hookcli.formats.registry import FORMATS  # noqa: E402
 from hookcli.formats.view import View  # noqa: E402
@@ -34,7 +35,6 @@ from hookcli.report.findings import PASSES  # noqa: E402
 from hookcli.report.schema import from_json  # noqa: E402
 from hookcli.rules.catalogue import SAFE  # noqa: E402
 from hookcli.rules.judge import judge_report  # noqa: E402
-from hookcli.run import attempt  # noqa: E402
 from hookcli.spec.inputs import parse_inputs  # noqa: E402
 from hookcli.spec.request import Attempt  # noqa: E402
 

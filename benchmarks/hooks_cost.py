@@ -33,8 +33,8 @@ from torch import nn  # noqa: E402
 
 import hookcli  # noqa: E402
 from hookcli.api.api import printable  # noqa: E402
+from hookcli.engine.loop.attached import Attached  # noqa: E402
 from hookcli.models.nested import leaves  # noqa: E402
-from hookcli.run.loop.attached import Attached  # noqa: E402
 from hookcli.spec.hooks import ActionSpec, HookSpec  # noqa: E402
 from hookcli.spec.request import ModelSpec, Spec  # noqa: E402
 from hookcli.spec.selectors import selector_of  # noqa: E402

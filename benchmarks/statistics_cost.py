@@ -14,7 +14,7 @@ import time
 
 import torch
 
-from hookcli.run.statistics.statistics import norm_of_change, statistics
+from hookcli.engine.statistics.statistics import norm_of_change, statistics
 
 SIZES = [1, 64, 1_000, 32_000, 1_000_000, 10_000_000]
 DTYPES = [

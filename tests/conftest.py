@@ -171,7 +171,7 @@ def attempt(source, *inputs, tensors="real", args=(), weights=None, **run):
     """One attempt, in this process: the report."""
     # Imported here, as they import torch: pure tests do without.
     from hookcli.config.constructor_args import parse_arguments
-    from hookcli.run.attempt import Session
+    from hookcli.engine.attempt import Session
     from hookcli.spec.inputs import parse_inputs
     from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 

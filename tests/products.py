@@ -27,11 +27,11 @@ PRODUCTS: dict[str, int] = {
     "tests/models/test_exported.py::test_calls_names_ties_and_regions_are_the_module_s": 2,
     "tests/models/torchscript/test_parity.py::test_a_scripted_module_tells_the_same": 1,
     "tests/outputs/test_sinks.py::test_no_name_is_a_command_in_a_report": 1,
-    "tests/run/test_flops.py::test_macs_equal_the_formula": 2,
-    "tests/run/test_neutrality.py::test_a_run_in_process_leaves_everything_as_it_was": 1,
-    "tests/run/test_statistics.py::test_every_dtype_and_size": 1,
-    "tests/run/test_statistics.py::test_the_norm_alone_is_that_of_all_figures": 2,
-    "tests/run/test_statistics.py::test_what_is_not_finite_follows_ieee": 2,
+    "tests/engine/test_flops.py::test_macs_equal_the_formula": 2,
+    "tests/engine/test_neutrality.py::test_a_run_in_process_leaves_everything_as_it_was": 1,
+    "tests/engine/test_statistics.py::test_every_dtype_and_size": 1,
+    "tests/engine/test_statistics.py::test_the_norm_alone_is_that_of_all_figures": 2,
+    "tests/engine/test_statistics.py::test_what_is_not_finite_follows_ieee": 2,
     # A process or several each: a signal and a phase, the states of three environments.
     "tests/worker/test_ahead.py::test_nothing_outlives_a_command_that_is_ended_early": 1,
     "tests/worker/test_interpreter.py::test_the_first_environment_with_torch_is_used": 2,
@@ -42,7 +42,7 @@ PRODUCTS: dict[str, int] = {
     "tests/worker/test_hostile.py::test_a_forward_without_end_is_ended_at_the_timeout": 0,
     # A library, a script or an architecture that is imported anew each.
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
-    "tests/run/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
+    "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,
     "tests/test_transformers.py::test_every_call_equals_hooks_attached_by_hand": 0,
     "tests/training/test_frameworks.py::test_a_framework_gives_the_record_of_a_plain_loop": 0,
@@ -54,7 +54,7 @@ PRODUCTS: dict[str, int] = {
 NIGHTLY: dict[str, str] = {
     "tests/benchmarks/test_pieces.py::test_one_tool_on_one_sample": "the other tests of its file",
     "tests/cli/test_huge.py::test_405_billion_parameters_are_inspected_in_a_gigabyte": (
-        "tests/run/test_fake.py, with small models"
+        "tests/engine/test_fake.py, with small models"
     ),
     "tests/distributed/test_ddp.py::test_a_thousand_buckets_are_reported_whole": (
         "the other tests of its file, with a few buckets"

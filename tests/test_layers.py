@@ -24,7 +24,7 @@ TORCH_FREE = (
     "reference", "models/sources", "worker", "cli",
 )  # fmt: skip
 CHILD = PACKAGE / "worker" / "child"  # the side of the worker that imports torch
-SCRIPT = PACKAGE / "script"  # in the process of the user's script
+SCRIPT = PACKAGE / "training" / "script"  # in the process of the user's script
 MANY = {"rules"}  # folders of which each file is an entry of its catalogue
 MOST_FILES = 15
 

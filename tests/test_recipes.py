@@ -18,9 +18,9 @@ from safetensors.torch import load_file
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
-from hookcli.run.attempt import Session
-from hookcli.run.losses.of_output import probe
-from hookcli.run.seeds import seed_all
+from hookcli.engine.attempt import Session
+from hookcli.engine.losses.of_output import probe
+from hookcli.engine.seeds import seed_all
 from hookcli.spec.request import Attempt
 from tests.conftest import ROOT, SAMPLES, run_cli
 from tests.docs.generated import check_page

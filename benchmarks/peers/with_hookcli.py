@@ -15,12 +15,12 @@ def main():
     from hookcli.worker.child import guard
 
     guard.collect_garbage_rarely()
+    from hookcli.engine.attempt import Session
     from hookcli.formats.registry import FORMATS
     from hookcli.formats.view import View
     from hookcli.models.fake import lazy_compiler
     from hookcli.report.encode import to_json
     from hookcli.report.schema import from_json, prepare
-    from hookcli.run.attempt import Session
     from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
     prepare()

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
+from hookcli.engine.attempt import Session
 from hookcli.errors import HookcliError
 from hookcli.inputs.materialise import make_tensor
-from hookcli.run.attempt import Session
 from hookcli.spec.inferred import command
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import torch
 
-from hookcli.formats.run.facts import figures, title, training_of
-from hookcli.formats.run.findings import notes
+from hookcli.formats.training.facts import figures, title, training_of
+from hookcli.formats.training.findings import notes
 
 # Findings that tell the truth about a training that is meant so: (script, rule) -> why.
 _STARVED = "true: the router of this small mixture sends no token to one of eight experts"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from hookcli.run.loop.attached import Attached
+    from hookcli.engine.loop.attached import Attached
     from hookcli.spec.request import Command, Mode, Spec
 
     Loss = str | Callable[..., torch.Tensor]
@@ -251,7 +251,7 @@ def _run(
 
     if not spec.probes:
         return _judged(run_live(model, batch, spec, loss=function))
-    from hookcli.run.rule_watchers import rule_watchers
+    from hookcli.engine.rule_watchers import rule_watchers
 
     report = run_live(
         model,
@@ -286,7 +286,7 @@ def _spec(
 
     check_torch()
     from hookcli.config.merge import Flags, spec_of
-    from hookcli.run.loop.given_module import source_of
+    from hookcli.engine.loop.given_module import source_of
 
     configuration = None
     if file is not None:
@@ -350,6 +350,6 @@ def attach(
     optimizers = arguments.optimizers(optimizer)
     arguments.scaler(scaler)
     spec = _spec(command, model, config, stream=arguments.path("stream", stream))
-    from hookcli.run.loop.attached import Attached
+    from hookcli.engine.loop.attached import Attached
 
     return Attached(model, spec, optimizers=optimizers, scaler=scaler, shown=_judged)

@@ -173,7 +173,7 @@ def _spec(model: nn.Module, configuration: Config | None, run: Mapping[str, Any]
 
     check_torch()
     from hookcli.config.merge import Flags, spec_of
-    from hookcli.run.loop.given_module import source_of
+    from hookcli.engine.loop.given_module import source_of
 
     return spec_of("check", configuration, Flags(model=source_of(model), run=run))
 
@@ -181,9 +181,9 @@ def _spec(model: nn.Module, configuration: Config | None, run: Mapping[str, Any]
 def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Callable[..., Any] | None) -> Any:
     from hookcli.api.live import run_live
     from hookcli.diagnosis.diagnose import with_verdict
+    from hookcli.engine.rule_watchers import rule_watchers
     from hookcli.report.files import with_saved
     from hookcli.rules.judge import judge_report
-    from hookcli.run.rule_watchers import rule_watchers
 
     checks = tuple(with_saved(check_spec) for check_spec in spec.checks)
     report = run_live(

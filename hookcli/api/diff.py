@@ -105,7 +105,7 @@ def diff(
     check_torch()
     from hookcli.api.live_diff import diff_live
     from hookcli.config.merge import Flags, spec_of
-    from hookcli.run.loop.given_module import check_module, source_of
+    from hookcli.engine.loop.given_module import check_module, source_of
 
     for model in (a, b):
         check_module(model)

@@ -130,8 +130,8 @@ def remove_hooks(
 
 
 def _find(model: Any, optimizer: Optimizers | None) -> list[FoundHook]:
+    from hookcli.engine.loop.given_module import check_module
     from hookcli.models.existing_hooks.find import find_hooks
-    from hookcli.run.loop.given_module import check_module
 
     check_module(model)
     return find_hooks(model, arguments.optimizers(optimizer))

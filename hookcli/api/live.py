@@ -9,6 +9,24 @@ from typing import Any
 
 from torch import nn
 
+from hookcli.engine.assemble import assemble, run_info
+from hookcli.engine.batch.candidates import (
+    floating_dtype,
+    given as given_inputs,
+    no_batch,
+    not_used,
+    takes_any_batch,
+)
+from hookcli.engine.batch.functions import take_first
+from hookcli.engine.batch.targets import target_fields, with_target
+from hookcli.engine.hook_engine.build import engine_for
+from hookcli.engine.loop.given_module import check_module, device_of, source_of
+from hookcli.engine.losses.criterion import Loss
+from hookcli.engine.neutrality.model_state import preserve_state
+from hookcli.engine.prepare import tap_scripted
+from hookcli.engine.runner import RunOptions, run
+from hookcli.engine.seeds import generators_kept, seed_all
+from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.errors import RequestError
 from hookcli.hooks.backends import check_torch_has
 from hookcli.inputs.declared import declarations
@@ -23,24 +41,6 @@ from hookcli.models.scripted import check_callable, is_scripted, tapped_in, type
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Origin, Report
 from hookcli.report.sinks import Kept
-from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batch.candidates import (
-    floating_dtype,
-    given as given_inputs,
-    no_batch,
-    not_used,
-    takes_any_batch,
-)
-from hookcli.run.batch.functions import take_first
-from hookcli.run.batch.targets import target_fields, with_target
-from hookcli.run.hook_engine.build import engine_for
-from hookcli.run.loop.given_module import check_module, device_of, source_of
-from hookcli.run.losses.criterion import Loss
-from hookcli.run.neutrality.model_state import preserve_state
-from hookcli.run.prepare import tap_scripted
-from hookcli.run.runner import RunOptions, run
-from hookcli.run.seeds import generators_kept, seed_all
-from hookcli.run.watcher import AfterRun, Watcher
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 from hookcli.text import first_line

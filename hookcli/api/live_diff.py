@@ -15,18 +15,18 @@ from hookcli.api.live import batch_for, run_live
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
+from hookcli.engine.batch.candidates import floating_dtype
+from hookcli.engine.diff.capture import TensorCapture, compare_tensors
+from hookcli.engine.diff.sketches import SketchObserver
+from hookcli.engine.losses.criterion import Loss
+from hookcli.engine.rule_watchers import rule_watchers
+from hookcli.engine.seeds import generators_kept
+from hookcli.engine.watcher import Watcher
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.batch import Batch, map_batch
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.recording import Recording
 from hookcli.report.report import Report
-from hookcli.run.batch.candidates import floating_dtype
-from hookcli.run.diff.capture import TensorCapture, compare_tensors
-from hookcli.run.diff.sketches import SketchObserver
-from hookcli.run.losses.criterion import Loss
-from hookcli.run.rule_watchers import rule_watchers
-from hookcli.run.seeds import generators_kept
-from hookcli.run.watcher import Watcher
 from hookcli.spec.checks import request_probe
 from hookcli.spec.request import Spec
 

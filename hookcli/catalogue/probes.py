@@ -24,10 +24,11 @@ class Way(Enum):
 class Probe:
     """One probe. A request of a rule names it, with options if it has any.
 
-    `function` is "file:function" below hookcli/run/probes. It is called once with all requests of
-    the probes that name it, at the place of the first of these rows; hookcli/run/probes/probes.py
-    has the arguments and results of each way. `results` has the types of the measurements, by their
-    names in a report, as "file:type" below hookcli/report/measured.
+    `function` is "file:function" below hookcli/engine/probes. It is called once with all requests
+    of the probes that name it, at the place of the first of these rows. The file
+    hookcli/engine/probes/probes.py has the arguments and results of each way. `results` has the
+    types of the measurements, by their names in a report, as "file:type" below
+    hookcli/report/measured.
     """
 
     name: str
@@ -76,36 +77,36 @@ _ROWS = (
         "loss_terms",
         "the terms of the loss, read from its autograd graph",
         Way.OBSERVES,
-        "training.loss_graph:observe",
-        {"loss_terms": "training:LossTerm"},
+        "trainability.loss_graph:observe",
+        {"loss_terms": "trainability:LossTerm"},
     ),
     Probe(
         "loss_inputs",
         "what the loss is computed from, read from its autograd graph",
         Way.OBSERVES,
-        "training.loss_graph:observe",
-        {"loss_inputs": "training:LossInput"},
+        "trainability.loss_graph:observe",
+        {"loss_inputs": "trainability:LossInput"},
     ),
     Probe(
         "shared_memory",
         "a comparison of the memory of parameters",
         Way.OBSERVES,
-        "training.shared_memory:observe",
-        {"shared_memory": "training:shared_memory"},
+        "trainability.shared_memory:observe",
+        {"shared_memory": "trainability:shared_memory"},
     ),
     Probe(
         "unregistered",
         "a look at the leaves of the autograd graph",
         Way.OBSERVES,
-        "training.unregistered:observe",
-        {"unregistered": "training:Unregistered"},
+        "trainability.unregistered:observe",
+        {"unregistered": "trainability:Unregistered"},
     ),
     Probe(
         "clipping",
         "a list of the hooks that clip",
         Way.READS,
-        "training.clipping_hooks:clipping_hooks",
-        {"clipping": "training:ClippingHook"},
+        "trainability.clipping_hooks:clipping_hooks",
+        {"clipping": "trainability:ClippingHook"},
     ),
     Probe(
         "repeat_eval",
@@ -136,7 +137,7 @@ _ROWS = (
         "one additional forward, backward and optimizer step",
         Way.RERUNS,
         "optimizer_step:measure",
-        {"step": "training:step"},
+        {"step": "trainability:step"},
     ),
     Probe(
         "cuts",
@@ -165,16 +166,16 @@ _ROWS = (
         "eval_forward",
         "one additional forward in eval mode",
         Way.RERUNS,
-        "training.eval_forward:measure",
-        {"eval_forward": "training:EVAL_FORWARD"},
+        "trainability.eval_forward:measure",
+        {"eval_forward": "trainability:EVAL_FORWARD"},
         repeats_batch=True,
     ),
     Probe(
         "update",
         "one additional forward, backward and optimizer step",
         Way.RERUNS,
-        "training.update:measure",
-        {"update": "training:update"},
+        "trainability.update:measure",
+        {"update": "trainability:update"},
         repeats_batch=True,
         trains=True,
     ),
@@ -182,8 +183,8 @@ _ROWS = (
         "overfit",
         "training on one batch: a forward, backward and optimizer step, many times",
         Way.RERUNS,
-        "training.overfit:measure",
-        {"overfit": "training:OVERFIT"},
+        "trainability.overfit:measure",
+        {"overfit": "trainability:OVERFIT"},
         repeats_batch=True,
         trains=True,
     ),
@@ -191,8 +192,8 @@ _ROWS = (
         "causality",
         "six additional forwards in eval mode, with other values at later times",
         Way.RERUNS,
-        "training.causality:measure",
-        {"causality": "training:CAUSALITY"},
+        "trainability.causality:measure",
+        {"causality": "trainability:CAUSALITY"},
         repeats_batch=True,
     ),
     Probe(

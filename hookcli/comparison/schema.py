@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hookcli.comparison.diff import SCHEMA, Diff
-from hookcli.comparison.trainings.training_diff import RUN_DIFF, TrainingDiff
+from hookcli.comparison.training.training_diff import RUN_DIFF, TrainingDiff
 from hookcli.report.schema import closed
 
 

@@ -197,7 +197,7 @@ def _are_comparable(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def _distance(a: dict[str, Any], b: dict[str, Any]) -> float:
-    """Estimate the norm of the difference: see `hookcli.run.statistics.sketch`."""
+    """Estimate the norm of the difference: see `hookcli.engine.statistics.sketch`."""
     ours, theirs = a["projections"], b["projections"]
     differences = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
     # Not `**`, which raises if it overflows.

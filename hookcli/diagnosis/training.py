@@ -18,8 +18,8 @@ from hookcli.rules.finite import FIRST
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
 from hookcli.rules.select import in_record, without_record
-from hookcli.rules.steps.reading import reading
-from hookcli.rules.steps.unchanged_parameters import GRADIENT
+from hookcli.rules.training.reading import reading
+from hookcli.rules.training.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
 # From a cause to the findings that follow from it; the first that is found explains those of the

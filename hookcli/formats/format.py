@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
-    from hookcli.comparison.trainings.training_diff import TrainingDiff
+    from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport

@@ -79,5 +79,5 @@ SINKS: tuple[OutputSink, ...] = (
     OutputSink("zsh", "as bash, in the code that zsh evaluates", f"{_ESCAPES}:zsh_word"),
     OutputSink("fish", "the end of a candidate; fish escapes the others", f"{_ESCAPES}:escape"),
     OutputSink("progress", "as text: it would move the cursor of a terminal", f"{_ESCAPES}:escape"),
-    OutputSink("script_line", "as text, without an import", "hookcli.script.say:harmless"),
+    OutputSink("script_line", "as text, without an import", "hookcli.training.script.say:harmless"),
 )

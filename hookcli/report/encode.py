@@ -14,7 +14,7 @@ from hookcli.report.steps import TrainingInfo
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
-    from hookcli.comparison.trainings.training_diff import TrainingDiff
+    from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.report.training import TrainingReport
 
 

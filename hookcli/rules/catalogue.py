@@ -41,7 +41,20 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
-from hookcli.rules.steps import (
+from hookcli.rules.trainability import (
+    batch_norm_single,
+    causal,
+    double_softmax,
+    eval_mode,
+    gradient_clipping,
+    initial_loss,
+    neutral,
+    overfits_one_batch,
+    tied_weights,
+    unregistered_parameters,
+    update_ratio,
+)
+from hookcli.rules.training import (
     finite_steps,
     grad_norm_grows,
     learning_rate,
@@ -54,19 +67,6 @@ from hookcli.rules.steps import (
     unchanged_parameters,
     unheld_parameters,
     zero_grad_called,
-)
-from hookcli.rules.training import (
-    batch_norm_single,
-    causal,
-    double_softmax,
-    eval_mode,
-    gradient_clipping,
-    initial_loss,
-    neutral,
-    overfits_one_batch,
-    tied_weights,
-    unregistered_parameters,
-    update_ratio,
 )
 from hookcli.spec.checks import CheckSpec, ProbeRequest
 

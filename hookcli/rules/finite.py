@@ -12,7 +12,7 @@ from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, in_record, owner, places
-from hookcli.rules.steps.series import first_bad
+from hookcli.rules.training.series import first_bad
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 

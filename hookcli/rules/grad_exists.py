@@ -19,7 +19,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
-from hookcli.rules.steps.series import trained_between, without_sum
+from hookcli.rules.training.series import trained_between, without_sum
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 

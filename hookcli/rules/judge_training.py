@@ -11,7 +11,7 @@ from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import all_rows, fingerprint, pass_over, row_of
 from hookcli.rules.select import in_record
-from hookcli.rules.steps.reading import reading
+from hookcli.rules.training.reading import reading
 from hookcli.spec.checks import CheckSpec, Suppression
 
 

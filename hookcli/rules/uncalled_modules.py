@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
-from hookcli.rules.steps.series import trained_between
+from hookcli.rules.training.series import trained_between
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, pluralize
 

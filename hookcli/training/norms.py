@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from hookcli.run.statistics.statistics import norm_of, norm_of_change
+from hookcli.engine.statistics.statistics import norm_of, norm_of_change
 from hookcli.torch_private import (
     count_dispatch_modes,
     disable_current_modes,

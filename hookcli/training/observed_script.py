@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from hookcli.engine.assemble import environment
 from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
@@ -21,7 +22,6 @@ from hookcli.report.training import (
     Tracking,
     TrainingReport,
 )
-from hookcli.run.assemble import environment
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows

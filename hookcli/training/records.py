@@ -10,15 +10,15 @@ from typing import Any
 
 import torch
 
+from hookcli.engine.loop.step_gradients import StepGradients
+from hookcli.engine.statistics.digest import digest
+from hookcli.engine.statistics.statistics import norm_of
 from hookcli.models.backend import backend_of
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
 from hookcli.report.steps import OptimizerInfo, TrainingInfo, UpdateRow
 from hookcli.report.values import Number
-from hookcli.run.loop.step_gradients import StepGradients
-from hookcli.run.statistics.digest import digest
-from hookcli.run.statistics.statistics import norm_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import (

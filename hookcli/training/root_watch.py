@@ -16,6 +16,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.assemble import assemble, run_info
+from hookcli.engine.loop.given_module import device_of, source_of
+from hookcli.engine.loop.hooks import LoopHooks
+from hookcli.engine.loop.step_gradients import StepGradients
+from hookcli.engine.observe.inventory import note_buffers, take_inventory
 from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
@@ -27,11 +32,6 @@ from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink
 from hookcli.report.steps import TrainingInfo
-from hookcli.run.assemble import assemble, run_info
-from hookcli.run.loop.given_module import device_of, source_of
-from hookcli.run.loop.hooks import LoopHooks
-from hookcli.run.loop.step_gradients import StepGradients
-from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes

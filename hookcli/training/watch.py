@@ -25,6 +25,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from hookcli.engine.statistics.readable import read_parts
 from hookcli.hooks.portable import Portable
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
@@ -32,10 +33,6 @@ from hookcli.report.training import (
     ScriptInfo,
     TrainingReport,
 )
-from hookcli.run.statistics.readable import read_parts
-from hookcli.script.ending import EndOfRun
-from hookcli.script.own_imports import own_imports
-from hookcli.script.say import say
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import (
     current_graph_task_id,
@@ -55,6 +52,9 @@ from hookcli.training.records import Record, largest_rate, learning_rate
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.sampling import Sampling, is_limited, is_selected
+from hookcli.training.script.ending import EndOfRun
+from hookcli.training.script.own_imports import own_imports
+from hookcli.training.script.say import say
 from hookcli.training.steps import TrainingStep
 from hookcli.training.switched_hooks import SwitchedHooks
 

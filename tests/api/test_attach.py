@@ -15,9 +15,9 @@ from torch.nn.modules import module as modules
 from torch.utils.checkpoint import checkpoint
 
 import hookcli
+from hookcli.engine.loop.attached import Attached
+from hookcli.engine.neutrality.model_state import room_for_hooks
 from hookcli.errors import RequestError
-from hookcli.run.loop.attached import Attached
-from hookcli.run.neutrality.model_state import room_for_hooks
 from tests.hooks.running import hook, spec_of
 
 DICTIONARIES = [name for name in vars(nn.Module()) if "hooks" in name]

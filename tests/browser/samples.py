@@ -17,8 +17,8 @@ import torch
 
 import hookcli
 from hookcli.comparison.diff import Diff
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.comparison.trainings.training_diff import TrainingDiff
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.comparison.training.training_diff import TrainingDiff
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.files import read_any_report

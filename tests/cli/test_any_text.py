@@ -320,7 +320,7 @@ def said(line, monkeypatch):
 
     monkeypatch.setattr("hookcli.worker.attempts.run", stop)
     monkeypatch.setattr("hookcli.worker.diff.compare_pair", stop)
-    monkeypatch.setattr("hookcli.cli.script_run.launch.launch", stop)
+    monkeypatch.setattr("hookcli.cli.training.launch.launch", stop)
 
     def result(*args):
         try:

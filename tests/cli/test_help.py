@@ -133,7 +133,7 @@ def test_the_examples_run(helped, line, asked, cli, tmp_path, monkeypatch):
     (tmp_path / "known.json").write_text(json.dumps(baseline))
     (tmp_path / "train.py").write_text("")
     (tmp_path / "package").mkdir()
-    monkeypatch.setattr("hookcli.cli.script_run.launch.launch", lambda request: 0)
+    monkeypatch.setattr("hookcli.cli.training.launch.launch", lambda request: 0)
     monkeypatch.chdir(tmp_path)
     assert cli("inspect", "model.py", "-f", "json=report.json").status == 0
     for command in (None, *COMMANDS):

@@ -66,7 +66,7 @@ def places(report, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plain_files, "_PATIENCE", 0.02)
     monkeypatch.setattr(plain_files, "_ENDLESS", 1 << 19)
-    monkeypatch.setattr("hookcli.cli.script_run.script_request._LARGEST", 1 << 18)
+    monkeypatch.setattr("hookcli.cli.training.script_request._LARGEST", 1 << 18)
     (tmp_path / "net.py").write_text(NET)
     (tmp_path / "r.json").write_text(report)
     for suffix in SUFFIXES:
@@ -145,7 +145,7 @@ class TestScripts:
     def started(self, line, monkeypatch):
         found = []
         monkeypatch.setattr(
-            "hookcli.cli.script_run.launch.launch", lambda request: found.append(request) or 0
+            "hookcli.cli.training.launch.launch", lambda request: found.append(request) or 0
         )
 
         def go(*args):

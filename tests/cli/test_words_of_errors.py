@@ -15,10 +15,10 @@ from hookcli.cli.help import next_command
 from hookcli.cli.help.next_command import color_option, run_hint, unknown_command, with_command
 from hookcli.cli.input_files import files_read
 from hookcli.cli.run_error import run_error
-from hookcli.cli.script_run import launch as launch_file
-from hookcli.cli.script_run.launch import interpreter_flags, launch
-from hookcli.cli.script_run.script_request import _checked_script, _script
 from hookcli.cli.snapshot_request import seen_from, value_from, with_run
+from hookcli.cli.training import launch as launch_file
+from hookcli.cli.training.launch import interpreter_flags, launch
+from hookcli.cli.training.script_request import _checked_script, _script
 from hookcli.cli.usage_errors import usage_error
 from hookcli.config.from_python import as_document
 from hookcli.errors import ProblemsError, RequestError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookcli.cli.script_run.against import compared_rows, earlier_trainings
+from hookcli.cli.training.against import compared_rows, earlier_trainings
 from hookcli.errors import RequestError
 from hookcli.report.encode import to_json, training_to_json
 from hookcli.spec.checks import CheckSpec

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.comparison.trainings.observed import observe
-from hookcli.comparison.trainings.step_pairs import StepPairs
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.comparison.training.observed import observe
+from hookcli.comparison.training.step_pairs import StepPairs
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.steps import UpdateRow
 from hookcli.report.values import Leaf

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings, largest
-from hookcli.comparison.trainings.figure_limits import compare_figures, is_number, limit_of
-from hookcli.comparison.trainings.observed import BackwardRanks, gradient_of, norm_of, weight_of
-from hookcli.comparison.trainings.parting import SideNames, summary_of, value
-from hookcli.comparison.trainings.training_diff import FigureDiff, StepDiff, TrainingSide
+from hookcli.comparison.training.compare_trainings import compare_trainings, largest
+from hookcli.comparison.training.figure_limits import compare_figures, is_number, limit_of
+from hookcli.comparison.training.observed import BackwardRanks, gradient_of, norm_of, weight_of
+from hookcli.comparison.training.parting import SideNames, summary_of, value
+from hookcli.comparison.training.training_diff import FigureDiff, StepDiff, TrainingSide
 from hookcli.report.events import EventRow
 from hookcli.report.values import Leaf
 from tests.comparison.trainings import record, training, with_rows

@@ -10,10 +10,10 @@ import pytest
 
 from hookcli.comparison.schema import run_diff_schema
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.comparison.trainings.observed import observe
-from hookcli.comparison.trainings.parting import SideNames, parting, summary_of
-from hookcli.comparison.trainings.step_pairs import StepPairs
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.comparison.training.observed import observe
+from hookcli.comparison.training.parting import SideNames, parting, summary_of
+from hookcli.comparison.training.step_pairs import StepPairs
 from tests.comparison.trainings import record, training
 
 LOSSES = [2.0, 1.5, 1.2]

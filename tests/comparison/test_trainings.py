@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.comparison.trainings.figure_limits import compare_figures, rounding
-from hookcli.comparison.trainings.parting import SideNames, how_much, percent, subject
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.comparison.training.figure_limits import compare_figures, rounding
+from hookcli.comparison.training.parting import SideNames, how_much, percent, subject
 from tests.comparison.trainings import record, training, with_rows
 
 NAMES = ("stem.weight", "body.weight", "head.weight")

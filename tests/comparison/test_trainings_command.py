@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from hookcli.comparison.schema import run_diff_schema
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.formats.rundiff.lines import last_line
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.formats.training_diff.lines import last_line
 from hookcli.report.encode import to_json, training_to_json
 from tests.comparison.trainings import record, training
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, training_spec_of
 from hookcli.report.training import ScriptInfo

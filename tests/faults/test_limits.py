@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.script.session import ScriptSession
+from hookcli.training.script.session import ScriptSession
 
 from .commands import COMMANDS, checked
 

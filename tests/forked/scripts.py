@@ -55,9 +55,9 @@ def watch_exec() -> None:
 
 
 def _bootstrap(arguments, environment):
-    from hookcli.script.importlib_bootstrap import run
-    from hookcli.script.native_main import prepare
-    from hookcli.script.session import ScriptSession
+    from hookcli.training.script.importlib_bootstrap import run
+    from hookcli.training.script.native_main import prepare
+    from hookcli.training.script.session import ScriptSession
 
     os.environ.clear()
     os.environ.update(environment)
@@ -146,7 +146,7 @@ class _Judge:
                 os.environ.update(session._environment)
                 sys.stdin = open(0, closefd=False)
                 sys.argv = ["-c", str(verdict)]
-                from hookcli.cli.script_run.end_of_run import main
+                from hookcli.cli.training.end_of_run import main
 
                 main()
             except BaseException:

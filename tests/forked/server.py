@@ -38,8 +38,8 @@ import hookcli
 import hookcli.__main__
 import hookcli.cli.app
 import hookcli.cli.main
-import hookcli.run.attempt
-import hookcli.run.hook_engine.attached
+import hookcli.engine.attempt
+import hookcli.engine.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
 from hookcli.system.null_device import open_null

@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from hookcli.engine.statistics.statistics import statistics
 from hookcli.formats.names import FLOW, GRADS, TABLES, TRACE, columns_of, sorts_of
 from hookcli.formats.order import ordered
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.values import Leaf
-from hookcli.run.statistics.statistics import statistics
 from tests.conftest import run_cli
 from tests.formats.fabricate import event, layer, parameter, report
 from tests.formats.test_trace import body

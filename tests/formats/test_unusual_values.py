@@ -10,8 +10,8 @@ import pytest
 
 from hookcli.comparison.compare import compare
 from hookcli.comparison.diff import CallDiff, CallRef, OrderDiff
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
-from hookcli.comparison.trainings.training_diff import GradientDiff
+from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.comparison.training.training_diff import GradientDiff
 from hookcli.errors import RequestError
 from hookcli.formats.check.document import performed
 from hookcli.formats.check.merged import merged
@@ -24,17 +24,17 @@ from hookcli.formats.inspect.training import label, nothing_saved
 from hookcli.formats.notebook import render as notebook
 from hookcli.formats.parts.summary import notes, totals
 from hookcli.formats.registry import FORMATS
-from hookcli.formats.run import facts
-from hookcli.formats.run.details import events, parameter_columns
-from hookcli.formats.run.findings import first_non_finite, made, tensor
-from hookcli.formats.run.steps import select_steps
-from hookcli.formats.rundiff import lines
-from hookcli.formats.rundiff.steps import GRADIENTS, GradientDiffLine, ratio, select
 from hookcli.formats.svg.drawing import Drawing
 from hookcli.formats.svg.marks import legend
 from hookcli.formats.tensorboard.module_graph import module_graph
 from hookcli.formats.tensorboard.scalars import scalars, training_scalars
 from hookcli.formats.trace.tree import Glyphs, guides
+from hookcli.formats.training import facts
+from hookcli.formats.training.details import events, parameter_columns
+from hookcli.formats.training.findings import first_non_finite, made, tensor
+from hookcli.formats.training.steps import select_steps
+from hookcli.formats.training_diff import lines
+from hookcli.formats.training_diff.steps import GRADIENTS, GradientDiffLine, ratio, select
 from hookcli.formats.view import View
 from hookcli.report.distributed import DifferenceRow, Distributed
 from hookcli.report.events import Streamed

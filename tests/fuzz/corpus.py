@@ -24,7 +24,7 @@ from torch import nn
 
 from hookcli.comparison.compare import compare
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.encode import to_json, training_to_json

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from torch import nn
 
+from hookcli.engine.hook_engine.build import engine_for
+from hookcli.engine.runner import RunOptions, run
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import as_batch
 from hookcli.report.recording import Recording
 from hookcli.report.sinks import Kept
-from hookcli.run.hook_engine.build import engine_for
-from hookcli.run.runner import RunOptions, run
 from hookcli.spec.hooks import ActionSpec, BackwardSpec, FunctionRef, HookSpec
 from hookcli.spec.plan import plan
 from hookcli.spec.request import ModelSpec, RunSpec, Spec

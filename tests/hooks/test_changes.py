@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import nn
 
+from hookcli.engine.attempt import Session
 from hookcli.report.encode import to_line
 from hookcli.report.events import ChangeRow, EventRow
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import event_row
 from hookcli.report.sinks import StreamedSink
-from hookcli.run.attempt import Session
 from hookcli.spec.hooks import FunctionRef, Match, Selector
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, Spec

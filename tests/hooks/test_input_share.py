@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import hookcli
-from hookcli.run.statistics import statistics
+from hookcli.engine.statistics import statistics
 
 from .running import finished, hook
 

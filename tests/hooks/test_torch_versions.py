@@ -10,8 +10,8 @@ from torch import nn
 
 import hookcli
 from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.engine.attempt import Session
 from hookcli.errors import ProblemsError, RequestError
-from hookcli.run.attempt import Session
 from hookcli.spec.hooks import HookSpec
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from hookcli.torch_private import NEWEST, OLDEST, as_numbers, unavailable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookcli.engine.batch import candidates
 from hookcli.errors import NoBatchError
-from hookcli.run.batch import candidates
 from tests.conftest import HEAD
 
 from .test_infer import found, net

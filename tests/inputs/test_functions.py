@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from hookcli.engine.batch.functions import caller, loader_of, take_first, value_of
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.run.batch.functions import caller, loader_of, take_first, value_of
 from hookcli.spec.inputs import FileSpec, FunctionSpec, InputSpec, ListSpec, TensorSpec
 
 FILE = """\

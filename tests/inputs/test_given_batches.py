@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
+from hookcli.engine.batch.targets import target_fields, with_target
 from hookcli.errors import RequestError
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.infer.state_clues import by_state, state_guesses
@@ -18,7 +19,6 @@ from hookcli.inputs.loaders import FirstBatch, first_batch, is_loader
 from hookcli.inputs.materialise import given_batch, given_target, make_tensor
 from hookcli.inputs.split import split_batch
 from hookcli.models.batch import Batch, LossTarget
-from hookcli.run.batch.targets import target_fields, with_target
 from hookcli.spec.inferred import Hypothesis, InferredList, Slot
 from hookcli.spec.inputs import (
     DictSpec,

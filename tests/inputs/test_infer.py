@@ -9,9 +9,9 @@ import sys
 import pytest
 import torch
 
+from hookcli.engine.attempt import Session
+from hookcli.engine.batch import candidates
 from hookcli.errors import NoBatchError
-from hookcli.run.attempt import Session
-from hookcli.run.batch import candidates
 from hookcli.spec.inferred import command
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.run.attempt import Session
+from hookcli.engine.attempt import Session
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from tests import truth
 from tests.conftest import SAMPLES, attempt

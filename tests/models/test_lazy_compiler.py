@@ -69,7 +69,7 @@ def test_plain_models_do_not_import_the_compiler(tmp_path):
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
         from hookcli.models.fake import lazy_compiler
-        from hookcli.run.attempt import Session
+        from hookcli.engine.attempt import Session
         from hookcli.spec.inputs import parse_inputs
         from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
         import zoo

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from hookcli.config.constructor_args import parse_arguments
+from hookcli.engine.attempt import Session
 from hookcli.errors import ModelError, RequestError
 from hookcli.report.encode import to_json
-from hookcli.run.attempt import Session
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from tests.hooks.running import hook

@@ -19,13 +19,13 @@ import torch
 from torch import nn
 from torch._export.serde import schema
 
+from hookcli.engine.attempt import Session
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported import archive
 from hookcli.models.exported.screening import trust
 from hookcli.models.exported.screening.graph_scan import screened
 from hookcli.models.exported.screening.trust import check_exported, safe_to_open
 from hookcli.models.sources.parse import check_opening, parse_source
-from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt, ModelSpec, Spec
 from tests.conftest import HEAD, ROOT, attempt
 from tests.models import made

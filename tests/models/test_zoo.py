@@ -16,11 +16,11 @@ import torch
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
+from hookcli.engine.attempt import Session
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models.sources.parse import PythonModule, code_in, parse_source
 from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo import hub
-from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt
 from tests.conftest import attempt
 

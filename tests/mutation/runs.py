@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # What runs models: their callers only read what these return.
 _PLACES = (
-    "hookcli.run.attempt:Session.run",
+    "hookcli.engine.attempt:Session.run",
     "hookcli.api.live_diff:_Live.run",
     "hookcli.api.live_diff:_Live.closely",
     "hookcli.api.live:run_live",

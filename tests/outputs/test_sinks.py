@@ -18,7 +18,7 @@ import yaml
 
 import hookcli
 from hookcli.comparison.compare import compare
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.console import Console
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.formats.check.document import message
@@ -28,12 +28,12 @@ from hookcli.formats.view import View
 from hookcli.outputs import escapes
 from hookcli.outputs.sinks import SINKS
 from hookcli.pytest_plugin import _lines
-from hookcli.script.say import harmless
 from hookcli.snapshot.section import Section
 from hookcli.snapshot.snapshot import Snapshot
 from hookcli.snapshot.yaml_text import text as snapshot_text, value_text
 from hookcli.spec.checks import Suppression
 from hookcli.spec.yaml import CoreLoader
+from hookcli.training.script.say import harmless
 from tests.formats.training_reports import SMALL, exploding
 from tests.outputs.hostile_names import ERROR, PAYLOADS, plain, poisoned
 
@@ -471,9 +471,9 @@ WRITERS = {
     "actions/debugger.py": "a byte of memory that is shared",
     "console.py": "all of the command line; it escapes",
     "report/sinks.py": "events as JSON, in the file of --stream",
-    "script/ending.py": "the traceback of a script, as Python writes it",
-    "script/say.py": "lines while a script runs: harmless()",
-    "script/verdict.py": "a byte in a pipe of hookcli's",
+    "training/script/ending.py": "the traceback of a script, as Python writes it",
+    "training/script/say.py": "lines while a script runs: harmless()",
+    "training/script/verdict.py": "a byte in a pipe of hookcli's",
     "system/process_end.py": "one line at the end of a process: escape()",
     "system/told_status.py": "a mark and a status of Windows",
     "worker/__main__.py": "the version, in a pipe of hookcli's",

@@ -23,7 +23,7 @@ from random import Random
 from typing import Any
 
 from hookcli.comparison.compare import compare
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.errors import HookcliError
 from hookcli.formats.format import kind_of
 from hookcli.formats.registry import FORMATS

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from hookcli.errors import RequestError
 from hookcli.formats.registry import formats_of
-from hookcli.formats.run.summary import render as summary
+from hookcli.formats.training.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.encode import to_json, training_to_json
 from hookcli.report.files import read_any_report, read_report

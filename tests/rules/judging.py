@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
+from hookcli.engine.attempt import Session
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import judge_report
-from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt
 
 HERE = Path(__file__).parent

@@ -152,8 +152,8 @@ def test_a_check_that_judges_nothing_is_an_error_with_its_line(check, net):
 @pytest.fixture
 def saved(tmp_path):
     """Judge a changed Net against the report of the Net that was."""
+    from hookcli.engine.attempt import Session
     from hookcli.rules.judge import judge_report
-    from hookcli.run.attempt import Session
     from hookcli.spec.checks import CheckSpec
     from hookcli.spec.request import Attempt
     from tests.rules.judging import spec_for

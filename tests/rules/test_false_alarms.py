@@ -16,9 +16,9 @@ from benchmarks.proof.false_alarms import Judged, judge, unjudged
 from benchmarks.proof.verdicts import FAULTS, VERDICTS, verdict_of
 from hookcli.config.merge import Flags, spec_of
 from hookcli.diagnosis.diagnose import with_verdict
+from hookcli.engine.attempt import Session
 from hookcli.report.encode import to_json
 from hookcli.rules.judge import judge_report
-from hookcli.run.attempt import Session
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt
 from tests.conftest import ROOT

@@ -16,7 +16,7 @@ from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.finite import FOUND, first_sentence
 from hookcli.rules.firing_order import callees
 from hookcli.rules.select import places
-from hookcli.rules.training import causal, initial_loss, unregistered_parameters
+from hookcli.rules.trainability import causal, initial_loss, unregistered_parameters
 from hookcli.rules.verdict import Verdict, verdict_of
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record

@@ -12,12 +12,12 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import hookcli
+from hookcli.engine.probes.cuts import cuts
+from hookcli.engine.probes.lost_gradients import LostGradients
+from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch
 from hookcli.report.path_ends.end_rows import is_in
-from hookcli.run.probes.cuts import cuts
-from hookcli.run.probes.lost_gradients import LostGradients
-from hookcli.run.probes.rerun import Rerun
 from hookcli.spec.plan import Plan
 from tests.rules.gradient_cuts import CUTS, Chain, line_of
 

@@ -13,7 +13,7 @@ from hookcli.report.values import Leaf
 from hookcli.rules.activations.measured import ONE_HOT, SATURATED
 from hookcli.rules.finite import OPERATOR, SEEN
 from hookcli.rules.judge_training import judge_training
-from hookcli.rules.steps.reading import reading
+from hookcli.rules.training.reading import reading
 from hookcli.spec.checks import CheckSpec
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record

@@ -8,8 +8,8 @@ import pytest
 
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
+from hookcli.engine.attempt import Session
 from hookcli.rules.judge import judge_report
-from hookcli.run.attempt import Session
 from hookcli.snapshot.snapshot import PROBES, snapshot
 from hookcli.snapshot.yaml_text import text
 from hookcli.spec.request import Attempt

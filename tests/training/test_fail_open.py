@@ -25,7 +25,7 @@ from hookcli.training import watch as watching
 from hookcli.training.non_finite import find
 
 ROOT = Path(hookcli.__file__).parent
-PARTS = ("training", "run/loop", "run/hook_engine/attached.py", "run/observe/recorder.py")
+PARTS = ("training", "engine/loop", "engine/hook_engine/attached.py", "engine/observe/recorder.py")
 PARTS += ("models/call_hooks.py", "hooks/attach", "hooks/hook.py", "report/sinks.py")
 # What PyTorch or another of these calls, and does nothing but to catch errors of the rest.
 OUTERMOST = {"_begin", "_pre", "_post", "_global_post", "__call__", "fire", "look"}

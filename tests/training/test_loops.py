@@ -14,11 +14,10 @@ from torch import nn
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, training_spec_of
-from hookcli.formats.run.facts import figures, observed
+from hookcli.formats.training.facts import figures, observed
 from hookcli.report.training import ScriptInfo
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import judge_training
-from hookcli.script.ending import EndOfRun
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import observed_script, records, root_watch, watch as watching
@@ -26,6 +25,7 @@ from hookcli.training.backward import BackwardPass, running_backward
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper, Generators
 from hookcli.training.roots import owner_of
+from hookcli.training.script.ending import EndOfRun
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from hookcli import whole_files
-from hookcli.script import plain_traceback
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.roots import owner_of, unwrap
+from hookcli.training.script import plain_traceback
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import mse_loss
 
-from hookcli.formats.run.facts import problems
+from hookcli.formats.training.facts import problems
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import judge_training
 from tests.training.test_loops import watched

@@ -17,7 +17,7 @@ from tests.moments import sender
 
 EVERY = int(os.environ.get("HOOKCLI_TEST_MOMENTS", "1500"))
 SCRIPT = (
-    sender("training", "run", "hooks", "models")
+    sender("training", "engine", "hooks", "models")
     + """\
 import torch
 from torch import nn

@@ -40,7 +40,7 @@ from hookcli.spec.request import Command
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.comparison.tolerance import Tolerances
-    from hookcli.comparison.trainings.training_diff import TrainingDiff
+    from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
 
 
@@ -194,7 +194,7 @@ def _of_reports(
 ) -> tuple[Diff | TrainingDiff, tuple[Target, ...], View]:
     """Compare two saved reports, or two of training scripts. No model and no script runs."""
     from hookcli.comparison.compare import Settings, compare
-    from hookcli.comparison.trainings.compare_trainings import compare_trainings
+    from hookcli.comparison.training.compare_trainings import compare_trainings
     from hookcli.report.files import read_any_report
     from hookcli.report.training import TrainingReport
 

@@ -88,8 +88,8 @@ def run(
     console = messages.console()
 
     def command() -> int:
-        from hookcli.cli.script_run.launch import launch
-        from hookcli.cli.script_run.script_request import training_request
+        from hookcli.cli.training.launch import launch
+        from hookcli.cli.training.script_request import training_request
 
         return launch(training_request(script, training, output=output, console=console))
 

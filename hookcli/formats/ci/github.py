@@ -15,7 +15,7 @@ from hookcli.formats.check import rows as check_rows
 from hookcli.formats.parts.source import Source, finding_source, model_source, source_of
 from hookcli.formats.parts.text import place
 from hookcli.formats.parts.verdict import FIX
-from hookcli.formats.run.selection import shown_checks
+from hookcli.formats.training.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import github_data, github_property
 from hookcli.report.findings import CheckRow

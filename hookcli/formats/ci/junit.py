@@ -13,7 +13,7 @@ from hookcli.console import escape
 from hookcli.formats.check import rows
 from hookcli.formats.parts.text import place
 from hookcli.formats.parts.verdict import FIX
-from hookcli.formats.run.selection import shown_checks
+from hookcli.formats.training.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import xml_text
 from hookcli.report.findings import CheckRow

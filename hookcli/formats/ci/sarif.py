@@ -25,7 +25,7 @@ from hookcli.formats.parts.source import (
     model_source,
     source_of,
 )
-from hookcli.formats.run.selection import shown_checks
+from hookcli.formats.training.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import json_text, sarif_message
 from hookcli.report.findings import CheckRow

@@ -11,8 +11,8 @@ from hookcli.formats.document import common
 from hookcli.formats.document.document import Block, Document, SectionBlock, VerdictBlock
 from hookcli.formats.document.markdown import page
 from hookcli.formats.parts import summary
-from hookcli.formats.run import facts, findings
-from hookcli.formats.run.selection import shown_checks
+from hookcli.formats.training import facts, findings
+from hookcli.formats.training.selection import shown_checks
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report

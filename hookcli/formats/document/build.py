@@ -34,9 +34,9 @@ BUILDERS: dict[str, Builders] = {
     "grads": Builders("grads.document:build", "grads.tree:build"),
     "trace": Builders("trace.document:build", "trace.tree:build"),
     "check": Builders("check.document:build"),
-    "run": Builders("run.document:build", "run.tree:build", kind="run"),
+    "run": Builders("training.document:build", "training.tree:build", kind="run"),
     "diff": Builders("diff.document:build", kind="diff"),
-    "rundiff": Builders("rundiff.document:build", kind="rundiff"),
+    "rundiff": Builders("training_diff.document:build", kind="rundiff"),
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookcli.comparison.trainings.training_diff import Parting, TrainingDiff
+from hookcli.comparison.training.training_diff import Parting, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.trainings import pairs
 from hookcli.formats.html.page import Finding, Header, link, write_page
 from hookcli.formats.parts.text import place, sentence
-from hookcli.formats.rundiff import lines
-from hookcli.formats.rundiff.steps import Selected
+from hookcli.formats.training_diff import lines
+from hookcli.formats.training_diff.steps import Selected
 from hookcli.formats.view import View
 
 

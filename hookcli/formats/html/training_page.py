@@ -11,9 +11,9 @@ from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.html.data.run import record_index, record_of_check, run
 from hookcli.formats.html.page import Finding, Header, write_page
 from hookcli.formats.html.report_page import MOST, more_findings, of_check, of_diagnosis, verdict
-from hookcli.formats.run.document import head
-from hookcli.formats.run.facts import training_of
-from hookcli.formats.run.findings import notes
+from hookcli.formats.training.document import head
+from hookcli.formats.training.facts import training_of
+from hookcli.formats.training.findings import notes
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport

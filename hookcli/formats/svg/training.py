@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hookcli.formats.check.merged import merged
-from hookcli.formats.run import facts
-from hookcli.formats.run.selection import shown_records
 from hookcli.formats.svg import gradients, loss_curve
 from hookcli.formats.svg.drawing import MARGIN, NORMAL, Drawing, fitting, headline
 from hookcli.formats.svg.gradient_rows import gradient_rows
 from hookcli.formats.svg.header import lines_of
+from hookcli.formats.training import facts
+from hookcli.formats.training.selection import shown_records
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport

@@ -11,11 +11,11 @@ from dataclasses import fields
 
 from hookcli.console import escape
 from hookcli.formats.order import measured
-from hookcli.formats.run.facts import finite, title, training_of
 from hookcli.formats.timeline.perfetto import Tracks, fill, instant, names, written
 from hookcli.formats.timeline.timings import step_times, timelines
 from hookcli.formats.timeline.tracks import Event, Track, TrackMoment
 from hookcli.formats.trace.events import recorded
+from hookcli.formats.training.facts import finite, title, training_of
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report

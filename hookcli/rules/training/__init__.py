@@ -1,1 +1,1 @@
-"""Rules about training: the loss, optimizer steps, and how the model behaves in each mode."""
+"""Rules over the steps of a training that `hookcli run` observed."""

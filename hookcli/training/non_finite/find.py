@@ -12,13 +12,13 @@ from torch import nn
 
 from hookcli.models import module_tree
 from hookcli.operators.finite import counts_of, described
-from hookcli.script.own_imports import own_imports
 from hookcli.text import counted, join_names
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
 from hookcli.training.non_finite.plain_rows import facts_row
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import local
+from hookcli.training.script.own_imports import own_imports
 
 PATIENCE = 60.0  # seconds for a replay, while training waits
 

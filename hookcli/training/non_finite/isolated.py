@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 
 from hookcli.memory import available
 from hookcli.models.fake.fork import CAN_FORK, end, receive, send
-from hookcli.script.own_imports import own_imports
 from hookcli.system.null_device import open_null
+from hookcli.training.script.own_imports import own_imports
 
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
 

@@ -15,6 +15,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.first_non_finite.birth import Birth
+from hookcli.engine.first_non_finite.second_run import TensorNames, measurement_of
+from hookcli.engine.first_non_finite.tracker import Tracker
+from hookcli.engine.first_non_finite.triggers import Trigger
+from hookcli.engine.neutrality.model_state import room_for_hooks
+from hookcli.engine.probes.rerun import copied
 from hookcli.hooks.context import Context
 from hookcli.models.batch import Batch, forward_signature
 from hookcli.models.converted.compiled import run_eagerly
@@ -23,12 +29,6 @@ from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import counts_of, described
 from hookcli.rules.first_operator import explanation, kind_of
-from hookcli.run.first_non_finite.birth import Birth
-from hookcli.run.first_non_finite.second_run import TensorNames, measurement_of
-from hookcli.run.first_non_finite.tracker import Tracker
-from hookcli.run.first_non_finite.triggers import Trigger
-from hookcli.run.neutrality.model_state import room_for_hooks
-from hookcli.run.probes.rerun import copied
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.plain_rows import facts_row

@@ -95,11 +95,11 @@ class _Progress:
 
 
 def _import_run() -> BaseException | None:
-    """Import torch and hookcli.run, which takes most of many runs; return the error, if any."""
+    """Import torch and hookcli.engine, which takes most of many runs; return the error, if any."""
     gc.disable()  # to collect garbage would take a tenth of the time
     try:
         import_torch()
-        import hookcli.run.attempt  # noqa: F401
+        import hookcli.engine.attempt  # noqa: F401
     except BaseException as error:  # noqa: BLE001  # reported as the job's failure
         return error
     finally:
@@ -109,9 +109,9 @@ def _import_run() -> BaseException | None:
 
 
 def _run_job(job: Job, progress: _Progress) -> ReportMessage:
+    from hookcli.engine.attempt import Session
     from hookcli.models.fake import lazy_compiler
     from hookcli.report.encode import to_json
-    from hookcli.run.attempt import Session
 
     if job.attempt.rank is None:  # process groups ask the compiler to clear its caches
         lazy_compiler.install(fake=job.attempt.tensors == "fake")

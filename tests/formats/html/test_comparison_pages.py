@@ -9,7 +9,7 @@ import pytest
 
 from hookcli.comparison.compare import compare
 from hookcli.comparison.diff import CallDiff, CallRef, First, StateDiff, TensorDiff
-from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.formats.html.data.compared import call_row, comparison
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View

@@ -230,7 +230,7 @@ def shapes_and_norms(rng: Random) -> None:
 def neutrality(rng: Random) -> None:
     """The model, its gradients, hooks and the random generators are bitwise as before."""
     import hookcli
-    from tests.run.test_neutrality import state
+    from tests.engine.test_neutrality import state
 
     _quiet()
     model, x = model_of(rng), torch.randn(3, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hookcli
 from hookcli.api.live import run_live
-from hookcli.run.probes.activations.observer import ActivationObserver
+from hookcli.engine.probes.activations.observer import ActivationObserver
 from hookcli.spec.request import ModelSpec, Spec
 
 

@@ -11,9 +11,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import hookcli
+from hookcli.engine.probes.activations.functions import NODES, Gate
 from hookcli.rules.activations.dead_units import at_most
 from hookcli.rules.activations.measured import DEAD
-from hookcli.run.probes.activations.functions import NODES, Gate
 from tests.rules.activations.measuring import found, measure, sentence
 from tests.torch_version import needs_torch
 

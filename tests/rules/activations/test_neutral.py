@@ -15,8 +15,8 @@ from torch.utils.checkpoint import checkpoint
 import hookcli
 from hookcli.models.batch import Batch
 from hookcli.rules.activations.measured import DEAD, SATURATED
+from tests.engine.test_odd_models import entry
 from tests.rules.activations.measuring import measure
-from tests.run.test_odd_models import entry
 
 
 class Net(nn.Module):

@@ -17,7 +17,7 @@ from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.generators import Generators
 from hookcli.training.non_finite.save_step import constructor_arguments, save_step
 from tests.conftest import run_cli
-from tests.script.conftest import both, line  # noqa: F401  # fixtures
+from tests.training.script.conftest import both, line  # noqa: F401  # fixtures
 
 SCRIPT = ScriptSpec("train.py")
 GUARDED = """

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from hookcli.report.training import ScriptInfo
-from hookcli.script.ending import EndOfRun
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
+from hookcli.training.script.ending import EndOfRun
 from tests.rules.non_finite_faults import FORWARD, Net, Part, batch
 from tests.training.non_finite.loop import same, state
 

@@ -10,7 +10,7 @@ from hookcli.formats.html.data.errors import error
 from hookcli.formats.html.data.findings import checks
 from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.parts.text import place
-from hookcli.formats.run.findings import made, tensor
+from hookcli.formats.training.findings import made, tensor
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport

@@ -9,7 +9,7 @@ from hookcli.console import escape
 from hookcli.formats.html.data.columns import rounded
 from hookcli.formats.html.data.references import References
 from hookcli.formats.parts.text import figure
-from hookcli.formats.run.facts import figures, problems, title
+from hookcli.formats.training.facts import figures, problems, title
 from hookcli.report.report import Report
 from hookcli.report.steps import StepRow, TrainingInfo
 

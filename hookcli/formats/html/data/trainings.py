@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.comparison.trainings.parting import SideNames, how_much, subject, summary_of
-from hookcli.comparison.trainings.training_diff import FigureDiff, RecordDiff, TrainingDiff
+from hookcli.comparison.training.parting import SideNames, how_much, subject, summary_of
+from hookcli.comparison.training.training_diff import FigureDiff, RecordDiff, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.columns import rounded, text_column
 from hookcli.formats.html.data.compared import NO_EVENTS, word

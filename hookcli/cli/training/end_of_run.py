@@ -1,0 +1,159 @@
+"""The end of `hookcli run`: the report is judged, rendered and written, in a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import pickle
+import signal
+import sys
+import tempfile
+from typing import IO, TYPE_CHECKING
+
+from hookcli.cli.ci import source_root
+from hookcli.cli.errors import reporting
+from hookcli.cli.execute import note_findings
+from hookcli.cli.output import deliver, has_stdout
+from hookcli.cli.rank_files import write_rank
+from hookcli.diagnosis.training import with_training_verdict
+from hookcli.errors import InterruptedRun, RequestError, Status
+from hookcli.formats.training.summary import render as summary
+from hookcli.formats.view import View
+from hookcli.report.schema import training_from_json
+from hookcli.rules.catalogue import with_training_set
+from hookcli.rules.judge_training import all_checks, judge_training
+from hookcli.rules.verdict import is_counted
+from hookcli.sentences import cannot_write
+from hookcli.system.process_end import (
+    fill_standard_streams,
+    flush_streams,
+    leave,
+    signals_raised,
+    status_of,
+)
+from hookcli.system.signals import ending_delayed
+from hookcli.training.script.verdict import FOUND, send_verdict
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from hookcli.cli.training.script_request import EndRequest
+    from hookcli.report.findings import CheckRow
+    from hookcli.report.training import TrainingReport
+
+
+def main() -> NoReturn:
+    """Run the process at the end of a script. The only argument is the descriptor of the verdict.
+
+    Ctrl-C and the end of the terminal do not reach it: the script has ended, and its report would
+    be lost. Another signal that ends it removes the files that it has begun.
+    """
+    fill_standard_streams()
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):  # not on Windows
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        with signals_raised():
+            status = end_of_run()
+    except InterruptedRun as interruption:
+        leave(status_of(interruption))
+    flush_streams()
+    if os.name != "nt":
+        send_verdict(int(sys.argv[1]), status)
+    leave(status)
+
+
+def end_of_run() -> int:
+    """Read the request and the report from stdin. Return `FOUND` if --fail-on counts a finding.
+
+    Nothing is done if the script's process is killed before it has written all.
+    """
+    gc.disable()  # the process is short
+    request, text = (_part(sys.stdin.buffer) for _ in range(2))
+    if request is None or text is None:
+        return Status.FINE
+    end: EndRequest = pickle.loads(request)
+    status = reporting(end.console, lambda: finish(end, text))
+    if status not in {Status.FINE, FOUND} and not end.rank:
+        reporting(end.console, lambda: _keep(end, text))
+    return status
+
+
+def _part(stream: IO[bytes]) -> bytes | None:
+    """Read the length of a part, and the part. None if the stream ends before.
+
+    The end of the stream is not waited for: a process that the script forks may have it open too.
+    """
+    size = int.from_bytes(stream.read(8), "little")
+    data = stream.read(size)
+    return data if data and len(data) == size else None
+
+
+def finish(end: EndRequest, text: bytes) -> int:
+    """Judge and show a report.
+
+    Raises
+    ------
+    HookcliError : a file cannot be written, or the report does not support a format.
+    """
+    report = _judged(training_from_json(text), end)
+    root, start = source_root()
+    view = View(
+        width=end.console.width(),
+        unicode=end.console.unicode(),
+        color=end.console.colored(),
+        fail_on=end.fail_on,
+        root=root,
+        start=start,
+    )
+    count = sum(is_counted(row, end.fail_on) for row in all_checks(report))
+    if end.rank:
+        write_rank(report, end.rank, end.targets)
+        return FOUND if count else Status.FINE
+    deliver(report, end.targets, view, end.console)
+    if not has_stdout(end.targets) and not end.console.quiet:
+        view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+        end.console.err(summary(report, view).rstrip("\n"))
+    if count and not report.script.status:
+        note_findings(count, end.fail_on, end.console)
+    return FOUND if count else Status.FINE
+
+
+def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
+    """Return the report with the findings of rules and comparisons, and their causes."""
+    compared: tuple[CheckRow, ...] = ()
+    if end.earlier:
+        from hookcli.cli.training.against import compared_rows
+
+        compared = compared_rows(report, end.earlier, end.rank)
+    checks = with_training_set(end.spec.checks)
+    judged = judge_training(report, checks, end.spec.suppressions, compared=compared)
+    return with_training_verdict(judged)
+
+
+def _keep(end: EndRequest, text: bytes) -> int:
+    """Write the report of a long training somewhere, if it cannot be written where it should be.
+
+    Raises
+    ------
+    RequestError : the folder for temporary files cannot be written either.
+    """
+    name = None
+    try:
+        with ending_delayed():
+            handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+    except BaseException as error:
+        if name is not None:
+            os.unlink(name)  # noqa: PTH108
+        if not isinstance(error, OSError):
+            raise
+        raise RequestError(
+            f"the report is lost: {cannot_write(name or 'TMPDIR', error.strerror)}",
+            place=f"TMPDIR={os.environ.get('TMPDIR', '')}",
+            hint="set TMPDIR to a folder that has space for the report",
+        ) from None
+    end.console.note(f"the report is in {name}: show it with `hookcli render`")
+    return Status.FINE

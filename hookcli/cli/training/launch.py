@@ -1,0 +1,103 @@
+"""Replaces this process by the Python that runs the script: its process id stays."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import pickle
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hookcli
+from hookcli.cli.training.script_request import TrainingRequest
+from hookcli.interpreters.start import become_python, python_command
+from hookcli.worker.interpreter.start_failure import cannot_start
+
+_PACKAGE = Path(hookcli.__file__).parent
+_BOOTSTRAP = str(_PACKAGE / "training" / "script" / "importlib_bootstrap.py")
+_WATCH = "hookcli.training.watch:start"
+# The end runs in hookcli's own interpreter, with the packages that this process has found.
+_END = """\
+sys.path[:] = {path!r}
+from hookcli.cli.training.end_of_run import main
+main()
+"""
+
+
+def launch(request: TrainingRequest) -> int:
+    """Run the script. This returns only on systems without exec.
+
+    Raises
+    ------
+    RequestError : the interpreter cannot be started.
+    """
+    script = request.job.script
+    before = ["-m"] if script.is_module else ["--"] if script.name.startswith("-") else []
+    command = [*before, script.name, *script.arguments]
+    python = [request.python.path, *interpreter_flags()]
+    environment = dict(os.environ)
+    if request.job.training.eager:
+        environment["TORCHDYNAMO_DISABLE"] = "1"
+    if request.python.path != sys.executable:
+        environment.pop("__PYVENV_LAUNCHER__", None)  # macOS: hookcli's own interpreter
+    if environment.get("HOOKCLI_RUN") == "0":
+        return _replace(request, [*python, *command], environment)
+    boot = {
+        "python": python[0],
+        "flags": python[1:],
+        "command": command,
+        "name": script.name,
+        "arguments": list(script.arguments),
+        "is_module": script.is_module,
+        "source": script.source,
+        "job": pickle.dumps(request.job, protocol=4),
+        "watch": _WATCH,
+        "end": pickle.dumps(request.end, protocol=4),
+        "finish": python_command(sys.executable, _END.format(path=_path())),
+        "quiet": request.end.console.quiet,
+        "rank": request.end.rank,
+    }
+    file = _write(boot)
+    return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
+
+
+def _path() -> list[str]:
+    """Return sys.path of the process that ends the run: the script may change the folder."""
+    return list(dict.fromkeys([*map(os.path.abspath, sys.path), str(_PACKAGE.parent)]))
+
+
+def interpreter_flags() -> list[str]:
+    """Return the flags with which `python FLAGS -m hookcli` was called, such as -W error and -u.
+
+    Those of the command `hookcli` are not the user's, but of the first line of its file.
+    """
+    own = len(sys.orig_argv) - len(sys.argv) + 1
+    head = sys.orig_argv[1:own]
+    if head[-1:] == ["hookcli"] and len(head) > 1 and head[-2].endswith("m"):
+        return [*head[:-2], *([head[-2][:-1]] if head[-2] != "-m" else [])]
+    return []
+
+
+def _write(boot: dict[str, Any]) -> str:
+    """Return the descriptor or the path of a file with the task, which has no name if possible."""
+    if os.name == "nt":
+        handle, name = tempfile.mkstemp(prefix="hookcli-")
+        with os.fdopen(handle, "wb") as named:
+            named.write(marshal.dumps(boot, 2))
+        return name
+    with tempfile.TemporaryFile(prefix="hookcli-") as stream:
+        stream.write(marshal.dumps(boot, 2))
+        stream.flush()
+        descriptor = os.dup(stream.fileno())
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.set_inheritable(descriptor, True)
+    return str(descriptor)
+
+
+def _replace(request: TrainingRequest, command: list[str], environment: dict[str, str]) -> int:
+    try:
+        return become_python(command, environment)
+    except OSError as error:
+        raise cannot_start(request.python, error) from None

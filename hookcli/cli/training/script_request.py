@@ -1,0 +1,272 @@
+"""From the flags of `hookcli run` and a configuration to the task of the script's process."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookcli.cli.flags.values import parse_python
+from hookcli.cli.help.next_command import command_line, run_hint, typed
+from hookcli.cli.output import (
+    Target,
+    check_stream,
+    check_writable,
+    parse_targets,
+)
+from hookcli.config.config import Config
+from hookcli.config.merge import Flags, training_spec_of
+from hookcli.console import Console
+from hookcli.errors import RequestError
+from hookcli.formats.registry import FORMATS
+from hookcli.outputs.special_files import kind_of, seen_by_children
+from hookcli.rules.verdict import FailOn
+from hookcli.sentences import missing, missing_file, no_module
+from hookcli.spec.ranks import of_torchrun, with_rank
+from hookcli.spec.request import Interpreter, Spec
+from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
+from hookcli.worker.interpreter.choice import choose, named_by_environment
+
+if TYPE_CHECKING:
+    from hookcli.cli.flags.options import OutputFlags
+    from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
+    from hookcli.cli.training.against import Earlier
+
+BATCH = "hookcli-batch.pt"
+_LARGEST = 16 << 20  # bytes of a script in a pipe or a device
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequest:
+    """What happens with the report at the end: it is judged, rendered and written.
+
+    `rank` is the number of this process in torchrun. The training is compared with `earlier` ones.
+    Without a target on stdout, a summary is
+    printed on stderr.
+    """
+
+    spec: Spec
+    targets: tuple[Target, ...]
+    fail_on: FailOn
+    console: Console
+    rank: int
+    earlier: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A command line of `hookcli run`, checked as far as possible before the script runs."""
+
+    python: Interpreter
+    job: RunJob
+    end: EndRequest
+
+
+def training_request(
+    script: ScriptFlags, training: TrainingFlags, *, output: OutputFlags, console: Console
+) -> TrainingRequest:
+    """Return the request of a command line.
+
+    Raises
+    ------
+    RequestError : the request is wrong; for a configuration with all its errors.
+    """
+    spec_of_script = _script(script)
+    steps = parse_steps(training.steps, f"--steps {training.steps}")
+    config = _config(training.config, console)
+    named = named_by_environment() if script.python is None else parse_python(script.python)
+    spec = training_spec_of(
+        training.preset or "grads",
+        config,
+        Flags(run={"python": named}, kinds=training.kinds, stream=training.stream),
+        spec_of_script.name,
+    )
+    python = choose(spec.run.python)
+    if spec_of_script.is_module:
+        _check_module(spec_of_script.name, python)
+    earlier: tuple[Earlier, ...] = ()
+    if training.against is not None or any(check.rule == "same_as" for check in spec.checks):
+        from hookcli.cli.training.against import earlier_trainings
+
+        earlier, checks = earlier_trainings(training.against, spec.checks)
+        spec = dataclasses.replace(spec, checks=checks)
+    compared = [item.file for item in earlier]
+    read = [name for name in (training.config, *_read(spec_of_script), *compared) if name]
+    targets = _targets(output, read, console)
+    check_stream(spec.stream, targets, read, by_this_process=False)
+    rank = of_torchrun(0)
+    number = 0 if rank is None else rank.number
+    spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, python=python))
+    if spec.stream is not None:
+        stream = with_rank(os.path.abspath(spec.stream), number)  # noqa: PTH100
+        spec = dataclasses.replace(spec, stream=stream)
+    batch = None
+    if training.stop_on == "nonfinite":
+        batch = with_rank(os.path.abspath(BATCH), number)  # noqa: PTH100
+        check_writable(Path(batch), by_this_process=False)
+    job = RunJob(
+        script=spec_of_script,
+        training=TrainingSpec(
+            steps, training.max_steps, training.stop_on, training.root, script.eager
+        ),
+        spec=spec,
+        batch=batch,
+        verbose=console.verbose,
+        timed=any(FORMATS[target.format].needs_timings for target in targets),
+    )
+    end = EndRequest(
+        spec=spec,
+        targets=targets,
+        fail_on=training.fail_on or config.fail_on or "never",
+        console=console,
+        rank=number,
+        earlier=earlier,
+    )
+    return TrainingRequest(python, job, end)
+
+
+def _script(flags: ScriptFlags) -> ScriptSpec:
+    if flags.module is not None:
+        if not flags.module or flags.module.startswith("-"):
+            raise RequestError(
+                f"-m requires the name of a module, got '{flags.module}'",
+                place=command_line(typed()),
+                hint="write `-m package.train` before the arguments of the script",
+            )
+        return ScriptSpec(flags.module, flags.command, is_module=True)
+    if not flags.command:
+        raise RequestError(
+            missing("SCRIPT"),
+            place=command_line(typed()),
+            hint="name a script, as in `hookcli run train.py`, or a module with `-m MODULE`",
+        )
+    name, *arguments = flags.command
+    return ScriptSpec(name, tuple(arguments), source=_checked_script(name))
+
+
+def _checked_script(name: str) -> bytes | None:
+    """Return the source that a pipe or a device contains, which can be read once; None for files.
+
+    Raises
+    ------
+    RequestError : it cannot be read, or has no end.
+    """
+    hint = "check the name, or run a module with `-m MODULE`"
+    path = Path(name)
+    if name == "-":
+        raise RequestError(
+            "a script cannot be read from stdin",
+            place="SCRIPT -",
+            hint="write the script to a file, and pass its name",
+        )
+    if not name or not os.path.lexists(name):
+        raise RequestError(missing_file(name or "''"), place=name, hint=hint)
+    if path.is_dir():
+        if not any((path / f"__main__{suffix}").is_file() for suffix in (".py", ".pyc")):
+            raise RequestError(
+                f"{name} is a folder without __main__.py",
+                place=name,
+                hint=run_hint([command_line(["run", f"{name.rstrip('/')}/train.py"])]),
+            )
+        return None
+    try:
+        if kind_of(name) in {"a named pipe", "a device"}:
+            return None if os.environ.get("HOOKCLI_RUN") == "0" else _source_in(name)
+        with path.open("rb"):
+            return None
+    except OSError as error:
+        from hookcli.plain_files import reason_of
+        from hookcli.sentences import cannot_read
+
+        why = reason_of(name, error)
+        raise RequestError(cannot_read(name, why), place=name, hint=hint) from None
+
+
+def _source_in(name: str) -> bytes:
+    """Return what a pipe or a device contains. Raises OSError, also if it has no end."""
+    from hookcli.plain_files import read_bytes
+
+    source = read_bytes(name, _LARGEST)
+    if len(source) > _LARGEST:
+        raise OSError(errno.EFBIG, f"it has no end, or is larger than {_LARGEST >> 20} MiB")
+    return source
+
+
+def _check_module(name: str, python: Interpreter) -> None:
+    """Check that the module's first package exists, if hookcli's own interpreter runs it."""
+    first = name.partition(".")[0]
+    if python.path != sys.executable or PathFinder.find_spec(first, [os.getcwd()]) is not None:  # noqa: PTH109
+        return
+    try:
+        found = importlib.util.find_spec(first) is not None
+    except (ImportError, ValueError):  # such as a module without a spec
+        return
+    if not found:
+        raise RequestError(
+            no_module(name),
+            place=f"-m {name}",
+            hint="run the command in the folder of the package, or install the package",
+        )
+
+
+def _config(file: str | None, console: Console) -> Config:
+    if file is None:
+        return Config()
+    from hookcli.config.load import read_config  # imports pydantic
+
+    config = read_config(file)
+    unused = [
+        name
+        for name, given in (
+            ("model", config.model is not None),
+            ("inputs", bool(config.inputs)),
+            ("run", bool(config.run.keys() - {"python"})),
+        )
+        if given
+    ]
+    if unused:
+        console.note(
+            f"hookcli run ignores {' and '.join(f'`{name}`' for name in unused)} of {file}: "
+            "the script builds the model and its batches"
+        )
+    return config
+
+
+def _read(script: ScriptSpec) -> list[str]:
+    return [] if script.is_module else [script.name]
+
+
+def _targets(output: OutputFlags, read: Sequence[str], console: Console) -> tuple[Target, ...]:
+    """Return the targets; none without flags, as a summary is printed then."""
+    if not output.formats and output.output is None:
+        return ()
+    return _absolute(
+        parse_targets(
+            output,
+            read=read,
+            console=console,
+            kinds=("run",),
+            default="json",
+            by_this_process=False,
+        )
+    )
+
+
+def _absolute(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Return the targets with absolute paths: the script may change the folder."""
+    return tuple(
+        target if target.file is None else Target(target.format, _seen_at_end(target.file))
+        for target in targets
+    )
+
+
+def _seen_at_end(file: Path) -> Path:
+    """Return the absolute path of a file for the process that ends the run."""
+    return Path(seen_by_children(str(file.absolute())))

@@ -1,0 +1,157 @@
+"""Infers a batch by running trials with fake tensors, and describes the trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pickle import dumps, loads  # imported early: a model may replace them
+from typing import Any
+
+import torch
+
+from hookcli.engine.batch.fake_checks import FakeTensorChecks
+from hookcli.engine.batch.functions import value_of
+from hookcli.engine.batch.outcome import InferenceResult
+from hookcli.engine.batch.trials import trier
+from hookcli.engine.seeds import seed_all
+from hookcli.inputs.infer.search import Search, search
+from hookcli.inputs.infer.trial import Trial
+from hookcli.inputs.materialise import make_tensor
+from hookcli.models.batch import Batch, forward_signature
+from hookcli.models.fake.fake import Faker
+from hookcli.models.fake.fork import in_fork
+from hookcli.models.model import Model
+from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
+from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
+from hookcli.spec.request import Spec
+from hookcli.text import counted
+
+_PATIENCE = 60.0  # seconds that a search in a fork may take
+
+
+def found_with(
+    model: Model,
+    spec: Spec,
+    faker: Faker,
+    floating: torch.dtype,
+    doing: Callable[[str], None],
+) -> InferenceResult:
+    """Infer a batch for a model that has fake tensors."""
+    search = infer(
+        model,
+        spec,
+        lambda given: value_of(given, spec.run.batch_size),
+        floating=floating,
+        around=lambda: faker.mode,
+        fake=faker.tensor,
+        doing=doing,
+    )
+    if search is None:
+        return InferenceResult()
+    return InferenceResult(search.found, tried(search), lines(search))
+
+
+def found_beside(
+    model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
+) -> InferenceResult:
+    """Infer a batch for a model with real tensors, in a fork where it gets fake tensors."""
+
+    def work() -> bytes:
+        torch.set_num_threads(1)  # a fork does not have the threads of the pool
+        faker = Faker(spec.run.device)
+        faker.module(model.root)
+        return dumps(found_with(model, spec, faker, floating, lambda _: None))
+
+    doing("inferring the batch")
+    data = in_fork(work, patience=_PATIENCE)
+    result = InferenceResult() if data is None else loads(data)  # safe: from our own fork
+    return result if isinstance(result, InferenceResult) else InferenceResult()
+
+
+def infer(
+    model: Model,
+    spec: Spec,
+    value_of: Callable[[InputSpec], Any],
+    *,
+    floating: torch.dtype,
+    around: Callable[[], Any],
+    fake: Callable[[torch.Tensor], torch.Tensor],
+    doing: Callable[[str], None],
+) -> Search | None:
+    """Search for a batch; None if forward's signature is unknown.
+
+    Inputs of `--input` are kept. `value_of` makes the values of those that are not drawn tensors.
+    """
+    signature = forward_signature(model.root)
+    if signature is None:
+        return None
+    names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    unnamed = iter(names)
+    given: dict[str, Guess] = {}
+    for input_spec in spec.inputs:
+        name = input_spec.name if input_spec.name is not None else next(unnamed, None)
+        if name is None:
+            return None
+        given[name] = (
+            input_spec.spec
+            if isinstance(input_spec.spec, TensorSpec)
+            else _fixed(input_spec, value_of)
+        )
+
+    def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
+        return doubts.knowing(real, fake(real))
+
+    try_one = trier(
+        model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
+    )
+    numbers = count(1)
+
+    def attempt(hypothesis: Hypothesis) -> Trial:
+        doing(f"inferring the batch, trial {next(numbers)}")
+        return try_one(hypothesis)
+
+    return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
+
+
+def _fixed(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+    """Return the value of an input; it need not be hashable or comparable."""
+    known = isinstance(input_spec.spec, ValueSpec)
+    return HeldSpec(input_spec.spec.value if known else value_of(input_spec))  # type: ignore[union-attr]
+
+
+def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
+    """Return the inferred batch with values drawn from the seed."""
+    seed_all(spec.run.seed + spec.run.rank)
+    args, kwargs = hypothesis.map(
+        lambda _, tensor_spec: make_tensor(tensor_spec, floating, spec.run.device)
+    )
+    return Batch(args, kwargs)
+
+
+def lines(result: Search) -> tuple[str, ...]:
+    """Return a line for each trial: its inputs, the reason for them, and the result."""
+    trial_lines = []
+    for i, trial in enumerate(result.trials):
+        outcome = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
+        where = f" in {trial.failed.name}" if trial.failed is not None else ""
+        trial_lines.append(
+            f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {outcome}"
+        )
+    if len(result.reasons) > 1:
+        steps = "; then ".join(result.reasons)
+        trial_lines.append(f"inferred: {steps}")
+    return tuple(trial_lines)
+
+
+def tried(result: Search | None) -> str:
+    """Return the end of an error message: how many batches were tried, and the best of them."""
+    if result is None or not result.trials:
+        return ""
+    best = max(result.trials, key=lambda trial: len(trial.reached))
+    where = f" in '{best.failed.name}'" if best.failed is not None else ""
+    furthest = command(best.hypothesis) or "nothing"
+    count = counted(len(result.trials), "inferred batch", "inferred batches")
+    return (
+        f"; {count} failed, {furthest} got furthest: "
+        f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
+    )

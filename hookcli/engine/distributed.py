@@ -1,0 +1,255 @@
+"""A run on several ranks: joins them, wraps the model, and collects what they exchange."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from hookcli.distributed import ddp, send
+from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
+from hookcli.distributed.consistency import check_alike
+from hookcli.distributed.group import Group, join, set_environment
+from hookcli.engine.observe.timeline import Timeline
+from hookcli.engine.probes.rerun import Rerun
+from hookcli.engine.statistics.digest import digest
+from hookcli.engine.statistics.statistics import norm_of
+from hookcli.errors import ModelError, RequestError
+from hookcli.hooks.attach.comm import Averaging, process_group, try_out
+from hookcli.hooks.context import Context
+from hookcli.hooks.hook import Hook
+from hookcli.models.batch import Batch
+from hookcli.models.failures import text_of
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+from hookcli.report.distributed import Distributed, UnitRow, UnreachedRow
+from hookcli.report.findings import Measurement
+from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
+from hookcli.report.recording import Recording
+from hookcli.report.rows.events import number
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import DistributedSpec, Rank
+from hookcli.text import join_names
+
+
+class DistributedRun:
+    """The ranks of one run. `number` is that of this rank; a single rank exchanges nothing.
+
+    `sharded` is True if each rank has a part of the model.
+    """
+
+    def __init__(self, spec: DistributedSpec | None = None, rank: Rank | None = None) -> None:
+        self._spec = spec or DistributedSpec()
+        self._rank = rank or Rank(0, 1, 0, 1, None, 600.0)
+        self._joined = rank is not None
+        self._group: Group | None = None
+        self._unreached: list[list[str]] = []
+        self._units: tuple[UnitRow, ...] = ()
+        self._options: dict[str, Any] = {}
+        self._buckets: Buckets | None = None
+        self._hook: str | None = None
+        self.sharded = False
+        self._timeline: Timeline | None = None
+        if self._joined:
+            set_environment(self._rank)
+
+    @property
+    def number(self) -> int:
+        """The number of this rank."""
+        return self._rank.number
+
+    def join(self, device: str) -> None:
+        """Join the other ranks, before the user's code runs."""
+        self._group = join(self._rank, self._spec, torch.device(device))
+
+    def ready(self, model: Model, batch: Batch, plan: Plan, hook: Hook | None) -> None:
+        """Check that all ranks have the same model, find unused parameters, shard if requested.
+
+        Raises
+        ------
+        RequestError, ModelError : the models differ, or the configuration is not supported.
+        """
+        self._refuse(plan, hook)
+        if self._group is None or self.sharded:
+            self._unreached = [find_unused_parameters(model, batch, plan) or []]
+            return
+        check_alike(model, self._group, self._spec.place)
+        self._unreached = self._group.gather(find_unused_parameters(model, batch, plan) or [])
+        self._check_reach()
+        if hook is not None:
+            try_out(hook.spec, plan.steps)
+        if self._spec.parallel == "fsdp":
+            from hookcli.distributed.fsdp import shard
+
+            self._units = shard(model.root, self._spec, self._group.device, self._group.world)
+            self.sharded = True
+
+    def _refuse(self, plan: Plan, hook: Hook | None) -> None:
+        """Raise a RequestError for settings that several ranks do not support."""
+        if plan.backward.inputs:
+            raise RequestError(
+                "run.backward.inputs cannot be combined with several ranks or a communication "
+                "hook: torch.autograd.grad does not exchange gradients",
+                place="run.backward.inputs",
+                hint="omit it, or omit `--nproc` and the communication hook",
+            )
+        if hook is not None and self._spec.parallel == "fsdp":
+            raise RequestError(
+                f"FSDP does not support kind {hook.spec.kind}",
+                place=hook.spec.place,
+                hint="write `run: {distributed: {parallel: ddp}}`",
+            )
+
+    def _check_reach(self) -> None:
+        """Raise a ModelError if the run would hang: some ranks use a parameter, others do not."""
+        unreached = [(r, name) for r, names in enumerate(self._unreached) for name in names]
+        sharded = self._spec.parallel == "fsdp"
+        uneven = any(names != self._unreached[0] for names in self._unreached)
+        hangs = uneven if sharded else self._spec.find_unused_parameters is False
+        if not unreached or not hangs:
+            return
+        named = join_names([f"{name} on rank {rank}" for rank, name in unreached])
+        wrapper = "FSDP" if sharded else "DistributedDataParallel"
+        raise ModelError(
+            f"the loss does not reach {named}: {wrapper} would wait for their gradients",
+            place=self._spec.place,
+            hint="use the parameters on all ranks"
+            if sharded
+            else "write `find_unused_parameters: true`, or omit it",
+        )
+
+    def wrap(
+        self,
+        model: Model,
+        hook: Hook | None,
+        context: Context,
+        stack: ExitStack,
+        timeline: Timeline | None,
+    ) -> None:
+        """Wrap the model in DistributedDataParallel, and observe its communication."""
+        self._timeline = timeline
+        if self._spec.parallel == "fsdp":
+            return
+        group = self._group
+        if group is None:
+            stack.enter_context(process_group())
+            group = Group(0, 1, "gloo", torch.device("cpu"))
+            self._group = group
+            stack.callback(setattr, self, "_group", None)
+        infos = model.parameters()
+        names = {id(info.tensor): info.name for info in infos}
+        device = infos[0].tensor.device if infos else torch.device("cpu")
+        on_bucket = None if timeline is None else timeline.bucket
+        buckets = Buckets(group, names, on_bucket, one_by_one=hook is not None)
+        self._buckets, self._hook = buckets, hook_name(hook)
+        averaging = Averaging(hook, names)
+        unused = any(self._unreached)
+        self._options = ddp.options(self._spec, unused=unused)
+        stack.enter_context(buckets.wire.tapped())
+
+        def entry(_: Any, bucket: Any) -> Any:
+            return buckets.take(context.step, bucket, lambda: averaging(bucket))
+
+        place = self._spec.place if hook is None else hook.spec.place
+        model.wrapper = ddp.wrap(model.root, self._options, device, entry, place)
+        stack.callback(setattr, model, "wrapper", None)
+
+    def original(self, error: BaseException) -> BaseException:
+        """Return the error that a communication hook's callback raised, if `error` reports one."""
+        raised = None if self._buckets is None else self._buckets.wire.raised
+        return error if raised is None or "running the callback" not in text_of(error) else raised
+
+    def conclude(self, model: Model, recording: Recording) -> None:
+        """Add the buckets, units and unused parameters of this rank to the recording."""
+        notes = [] if self._buckets is None else self._buckets.notes
+        backend = "gloo" if self._group is None else self._group.backend
+        recording.distributed = Distributed(
+            backend=backend,
+            parallel=self._spec.parallel,
+            world_size=self._rank.world,
+            hook=self._hook,
+            options=self._options,
+            rebuilt=_rebuilt(notes),
+            buckets=tuple(map(bucket_row, notes)),
+            units=self._units,
+            unreached=tuple(UnreachedRow(name, (self.number,)) for name in self._mine()),
+        )
+        if self._buckets is not None and self._buckets.would_mix and backend == "gloo":
+            recording.warnings.append(
+                f"{self._hook} sends from callbacks, and gloo mixes up buckets that send at once "
+                "or aborts: in this run each bucket waited for the previous one"
+            )
+        if self._joined and not self.sharded and recording.failure is None:
+            recording.measured += state_rows(model)
+        if self._timeline is not None and recording.timings is not None and self._group:
+            start = (self._timeline.zero - self._group.mark) / 1000
+            recording.timings = {**recording.timings, "start": start}
+
+    def _mine(self) -> list[str]:
+        """Return the parameters that the loss does not reach on this rank."""
+        if not self._unreached:
+            return []
+        return self._unreached[self.number if len(self._unreached) > 1 else 0]
+
+    def exchange(self, text: str) -> tuple[str | None, ...]:
+        """Under torchrun, send this rank's report to rank 0, which gets those of all others."""
+        if not self._joined or self._rank.store is not None or not dist.is_initialized():
+            return ()
+        return send.exchange(text, self._rank)
+
+
+def _rebuilt(notes: list[Any]) -> int | None:
+    """Return the first step whose buckets differ from those of step 0; None if none does."""
+    steps: dict[int, list[tuple[str, ...]]] = {}
+    for note in sorted(notes, key=lambda bucket: (bucket.step, bucket.index)):
+        steps.setdefault(note.step, []).append(note.parameters)
+    return next((step for step, names in steps.items() if names != steps.get(0, names)), None)
+
+
+def _state(tensor: torch.Tensor | None) -> dict[str, Any] | None:
+    """Return a digest of a tensor's bits, and its 2-norm."""
+    if tensor is None:
+        return None
+    norm = norm_of(tensor)
+    return {"bits": digest(tensor), "norm": None if norm is None else number(norm["norm"])}
+
+
+def state_rows(model: Model) -> list[Measurement]:
+    """Return a measurement of the state and gradient of each parameter."""
+    return [
+        Measurement(
+            STATE,
+            info.name,
+            None,
+            {PARAMETER: _state(info.tensor), GRADIENT: _state(info.tensor.grad)},
+            None,
+        )
+        for info in model.parameters()
+    ]
+
+
+def find_unused_parameters(model: Model, batch: Batch, plan: Plan) -> list[str] | None:
+    """Return the names of parameters that get no gradient; None if the model raises.
+
+    The run itself will then report the error. Backward is run, because reading the graph would
+    miss what a checkpoint recomputes.
+    """
+    if not plan.goes_backward:
+        return []
+    again = Rerun(model, batch, plan, "cpu")
+    try:
+        with again.running("eval" if plan.mode == "eval" else "train") as output:
+            if plan.backward.gradient is None:
+                again.backward(output)
+            else:
+                start = next(t for _, t, _ in leaves(output) if t.requires_grad)
+                torch.autograd.backward(start, torch.ones_like(start))
+            return [
+                info.name
+                for info in model.parameters()
+                if info.tensor.requires_grad and info.tensor.grad is None
+            ]
+    except Exception:  # noqa: BLE001  # the user's code may raise anything
+        return None

@@ -1,0 +1,43 @@
+"""Finds the call that made an autograd node, from the numbers that torch gives to nodes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from hookcli.engine.watcher import Watcher
+from hookcli.hooks.attach.graph import ACCUMULATE
+from hookcli.models.model import Call
+from hookcli.torch_private import next_sequence_nr
+
+
+class NodeOwners(Watcher):
+    """The ranges of node numbers of calls, on the thread that runs the model."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._orders: list[int] = []
+        self._ends: dict[int, int] = {}
+        self._parents: dict[int, int | None] = {}
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """Add a call that starts; calls start in the order of their numbers."""
+        if self._starts and call.sequence < self._starts[-1]:
+            return  # a call of another thread
+        self._starts.append(call.sequence)
+        self._orders.append(call.order)
+        self._parents[call.order] = call.parent
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Note the number of the next node as the end of a call."""
+        self._ends[call.order] = next_sequence_nr()
+
+    def of(self, number: int) -> int | None:
+        """Return the order of the innermost call that made the node with this number."""
+        if number >= ACCUMULATE:
+            return None
+        i = bisect_right(self._starts, number) - 1
+        order: int | None = self._orders[i] if i >= 0 else None
+        while order is not None and number >= self._ends.get(order, ACCUMULATE):
+            order = self._parents.get(order)
+        return order

@@ -1,0 +1,287 @@
+"""Whether the output for one sample depends on the other samples: they are replaced to compare.
+
+The batch dimension is found by running one more sample: every output must then grow by one in one
+dimension. Scalars are ignored, since a loss depends on all samples. In that run all samples are
+copies of the last one, and in the next run copies of the first one, so that no sample sees a
+different one. If the output changes in the first of these runs, the reason may be the size of the
+batch or noise drawn for each sample. The last sample is then run again in a batch of the original
+size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.context import Requests, RerunContext
+from hookcli.engine.probes.determinism import as_number, change, repeat
+from hookcli.engine.probes.node_mixing import MatrixProducts
+from hookcli.engine.probes.rerun import Outputs, Rerun
+from hookcli.models import module_tree
+from hookcli.models.batch import Batch, map_batch
+from hookcli.models.bits import same_bits
+from hookcli.models.converted.quantized import measures_range
+from hookcli.models.failures import message_of, type_name
+from hookcli.models.nested import argument_leaves, dtype_name, shape_of
+from hookcli.report.findings import Measurement
+from hookcli.rules.batch_independent import PROBE, limit_of
+from hookcli.text import counted, first_line
+
+
+@dataclass(frozen=True, slots=True)
+class _Along:
+    """The batch dimension of the inputs, and that of each output.
+
+    `size` is the number of samples. `more` are the outputs for one more sample, with all samples
+    copies of the last one.
+    """
+
+    dim: int
+    size: int
+    outputs: dict[str, int]
+    more: Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """How much an output of one sample changed when the other samples were replaced."""
+
+    relative: float
+    output: str
+    sample: int
+    dtype: str
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether the change is larger than rounding."""
+        return not self.relative <= limit_of(self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Not:
+    """A dimension that may not be the batch dimension. With `ran` it certainly is not."""
+
+    why: str
+    ran: bool
+
+
+def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
+    """Return the largest change of an output of one sample, or `why` it is unknown."""
+    value = _samples(again, dim)
+    coupled = "relative" in value and not float(value["relative"]) <= limit_of(value["dtype"])
+    modules = (module for module, _ in module_tree.modules(again.model.root))
+    if coupled and any(map(measures_range, modules)):
+        return {"why": _QUANTIZED}
+    if coupled and dim is None and _may_be_nodes(again, int(value["dim"])):
+        return {"why": _NODES}
+    return value
+
+
+def _may_be_nodes(again: Rerun, dim: int) -> bool:
+    """Whether a matrix of the model's own multiplies as many rows as there are samples.
+
+    It is tried with one more sample too, so that no matrix counts that has this size by chance.
+    """
+    size = _size(again.batch, dim) or 0
+    for many in (size, size + 1):
+        products = MatrixProducts(again.model.root)
+        with products:
+            again.forward("eval", _alone(again.batch, dim, size - 1, many))
+        if many not in products.sizes:
+            return False
+    return True
+
+
+_NODES = (
+    "a matrix of the model mixes the rows of dimension 0, which may count nodes: set dim to the "
+    "batch dimension"
+)
+_QUANTIZED = "layers quantize with the range of all samples, which couples them by rounding"
+
+
+def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
+    base = again.twice()[0]
+    along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
+    if isinstance(along, str):
+        return {"why": along}
+    if isinstance(along, _Along):
+        moved = _moved(again, base, along)
+        if not isinstance(moved, str) and moved.is_coupled and dim is None:
+            moved = _UNCLEAR if _may_be_time(again, base) else moved
+        return _result(along, moved)
+    other = None if dim is not None else _along(again, base, 1)
+    if not isinstance(other, _Along):
+        return {"why": f"the batch dimension is unknown: {along.why}"}
+    moved = _moved(again, base, other)
+    if not isinstance(moved, str) and moved.is_coupled and not along.ran:
+        moved = f"the batch dimension is unknown: {along.why}"
+    return _result(other, moved)
+
+
+_UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"
+
+
+def _result(along: _Along, moved: _Moved | str) -> dict[str, Any]:
+    """Return the value of the measurement."""
+    if isinstance(moved, str):
+        return {"why": moved}
+    return {
+        "dim": along.dim,
+        "samples": along.size,
+        "relative": as_number(moved.relative),
+        "output": moved.output,
+        "sample": moved.sample,
+        "dtype": moved.dtype,
+    }
+
+
+def _may_be_time(again: Rerun, base: Outputs) -> bool:
+    """Whether dimension 1 may be the batch, so that dimension 0, which is coupled, is time."""
+    along = _along(again, base, 1)
+    if isinstance(along, _Not):
+        return False
+    moved = _moved(again, base, along)
+    return isinstance(moved, str) or not moved.is_coupled
+
+
+def _size(batch: Batch, dim: int) -> int | None:
+    """Return the number of samples along a dimension, from the first input that has it."""
+    for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
+        if tensor.dim() > dim:
+            return shape_of(tensor)[dim]
+    return None
+
+
+def _nothing_to_replace(batch: Batch, dim: int) -> str:
+    """Return why no sample can be replaced by a different one; "" if one can."""
+    size = _size(batch, dim)
+    if size is None:
+        return f"no input has a dimension {dim}"
+    if size < 2:
+        return f"dimension {dim} has {counted(size, 'sample')}: pass `--batch-size 2`"
+    if _same(_alone(batch, dim, size - 1, size), batch):
+        return "all samples of the batch are equal: replacing them changes nothing"
+    return ""
+
+
+def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
+    """Return the batch dimension of each output, or why this is not the batch dimension."""
+    size = _size(again.batch, dim)
+    if size is None or size < 2:
+        return _Not(f"no input has two samples along dimension {dim}", ran=False)
+    try:
+        more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        reason = f"{type_name(error)}: {first_line(message_of(error))}"
+        return _Not(f"{size + 1} samples along dimension {dim} failed: {reason}", ran=False)
+    outputs = {}
+    for path, tensor in base.items():
+        if tensor.is_nested:
+            return _Not(f"output{path} is a nested tensor", ran=False)
+        if tensor.dim() == 0 or path not in more:
+            continue
+        grown = _grown(tensor.shape, more[path].shape, size)
+        if grown is None:
+            reason = f"output{path} does not grow with the samples along dimension {dim}"
+            return _Not(reason, ran=True)
+        outputs[path] = grown
+    if not outputs or more.keys() != base.keys():
+        return _Not(f"no output grows with the samples along dimension {dim}", ran=True)
+    return _Along(dim, size, outputs, more)
+
+
+def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
+    """Return the only dimension that grew, from the number of samples to one more; else None."""
+    if len(before) != len(after):
+        return None
+    changed = [i for i, (b, a) in enumerate(zip(before, after, strict=True)) if a != b]
+    if len(changed) != 1 or (before[changed[0]], after[changed[0]]) != (size, size + 1):
+        return None
+    return changed[0]
+
+
+def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
+    """Return the output that changed most, for the first and for the last sample.
+
+    For the last sample the run with one more sample is used. If an output changed there, the last
+    sample is run again in a batch of the original size.
+    """
+    kept = {path: base[path] for path in along.outputs if _is_compared(base[path])}
+    if not kept:
+        return "no output has floating-point values to compare"
+    first = _alone_and_moved(again, kept, along, 0)
+    if isinstance(first, str) or first.is_coupled:
+        return first
+    last = _most(kept, along.more, along, along.size - 1, everywhere=True)
+    if last.is_coupled:
+        same_size = _alone_and_moved(again, kept, along, along.size - 1)
+        if isinstance(same_size, str):
+            return same_size
+        last = same_size
+    return max(first, last, key=lambda move: move.relative)
+
+
+def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _Moved | str:
+    """Return the output that changed most for a sample when copies of it replace the others."""
+    output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
+    for path, tensor in base.items():
+        if path not in output or shape_of(output[path]) != shape_of(tensor):
+            return f"the shape of output{path} depends on the other samples"
+    return _most(base, output, along, kept, everywhere=False)
+
+
+def _most(base: Outputs, output: Outputs, along: _Along, kept: int, *, everywhere: bool) -> _Moved:
+    """Return the output that changed most for a sample.
+
+    With `everywhere` all samples of `output` are compared, since all are copies of it.
+    """
+    moves = []
+    for path, tensor in base.items():
+        dim, other = along.outputs[path], output[path]
+        before = tensor.narrow(dim, kept, 1)
+        after = other if everywhere else other.narrow(dim, kept, 1)
+        relative = change(before.expand_as(after), after)
+        relative = float("inf") if relative != relative else relative
+        moves.append(_Moved(relative, path, kept, dtype_name(tensor.dtype)))
+    return max(moves, key=lambda move: move.relative)
+
+
+def _is_compared(tensor: torch.Tensor) -> bool:
+    plain = tensor.layout is torch.strided and not tensor.is_nested
+    return plain and (tensor.is_floating_point() or tensor.is_complex())
+
+
+def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
+    """Return a batch with `many` copies of the sample `kept`."""
+    size = _size(batch, dim)
+
+    def copies(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dim or shape_of(tensor)[dim] != size:
+            return tensor
+        where = torch.full((many,), kept, dtype=torch.int64, device=tensor.device)
+        return tensor.index_select(dim, where)
+
+    return map_batch(batch, copies)
+
+
+def _same(batch: Batch, other: Batch) -> bool:
+    pairs = zip(
+        argument_leaves(batch.args, batch.kwargs),
+        argument_leaves(other.args, other.kwargs),
+        strict=True,
+    )
+    return all(a is b or same_bits(a, b) for (_, a, _), (_, b, _) in pairs)
+
+
+def measure(requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure whether samples are independent, if two runs with the same seed agree."""
+    results = [_measured(context.again, request.given().get("dim")) for request in requests]
+    return [Measurement(PROBE, "", None, value, None) for value in results]
+
+
+def _measured(again: Rerun, dim: int | None) -> dict[str, Any]:
+    if repeat(again, "eval")["differ"]:
+        return {"why": "two runs with the same seed differ"}
+    return samples(again, dim)

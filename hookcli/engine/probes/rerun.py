@@ -1,0 +1,196 @@
+"""Runs the model again from the same state and seed, apart from the run that is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from hookcli.engine.losses.criteria import criterion_of
+from hookcli.engine.losses.criterion import Loss
+from hookcli.engine.neutrality.model_state import ModelState
+from hookcli.engine.prepare import set_mode
+from hookcli.engine.probes.pass_counts import PassCounts
+from hookcli.engine.seeds import ModuleGenerators, generators_kept, seed_all
+from hookcli.memory import available
+from hookcli.models import module_tree
+from hookcli.models.batch import Batch, map_batch
+from hookcli.models.bits import once, same_bits
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import Mode
+from hookcli.torch_private import DisableTorchFunctionSubclass
+
+Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
+
+
+def copied(batch: Batch) -> Batch:
+    """Return a copy of a batch, since a model may write to its inputs."""
+    return map_batch(batch, lambda t: t.detach().clone().requires_grad_(t.requires_grad))
+
+
+def is_used_up(batch: Batch) -> bool:
+    """Whether one run exhausts the batch, because it contains an iterator."""
+    todo = [*batch.args, *batch.kwargs.values()]
+    while todo:
+        value = todo.pop()
+        kind = type(value)
+        if issubclass(kind, Iterator):
+            return True
+        if kind in {list, tuple}:
+            todo += value
+        elif kind is dict:
+            todo += value.values()
+    return False
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy without gradient; repeated elements (stride 0) are copied once.
+
+    The functions of tensor subclasses are not called.
+    """
+    with DisableTorchFunctionSubclass():
+        plain = tensor.detach()
+        distinct = once(plain)
+        return plain.clone() if distinct is plain else distinct.clone().expand_as(plain)
+
+
+class Rerun:
+    """Runs a model several times, each time from the same state.
+
+    The gradients of the model's parameters are removed.
+    """
+
+    def __init__(
+        self, model: Model, batch: Batch, plan: Plan, device: str, *, loss: Loss | None = None
+    ) -> None:
+        self.model, self.plan = model, plan
+        self._criterion = criterion_of(plan, loss, lambda _: None, values=True)
+        own = plan.loss in {"probe", "sum", "mean"} or plan.loss.startswith("output:")
+        self.loss_is_users = loss is not None or not own  # hookcli's own is no code to follow
+        self.batch = self._running = batch
+        self._device = device
+        self._careful = False
+        self._snapshot: ModelState | None = None
+        self._twice: tuple[Outputs, Outputs] | None = None
+        self._passes = PassCounts()
+
+    def twice(self) -> tuple[Outputs, Outputs]:
+        """Return the outputs of two runs in eval mode; the runs happen once."""
+        if self._twice is None:
+            self._twice = (self.forward("eval"), self.forward("eval"))
+        return self._twice
+
+    def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
+        """Return the tensors of the output by path. Errors of the model are passed on."""
+        with self.running(mode, batch) as output:
+            return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
+
+    def backward(self, output: Any) -> None:
+        """Run backward from the plan's loss."""
+        self.backward_from(self.loss(output))
+
+    def backward_from(self, start: torch.Tensor) -> None:
+        """Run backward from a tensor; if it is no scalar, with a gradient of ones."""
+        self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
+        start.backward(torch.ones_like(start))  # type: ignore[no-untyped-call]
+
+    def loss(self, output: Any) -> torch.Tensor:
+        """Return the plan's loss of the output of the forward that ran last."""
+        return self._criterion.loss(output, self._running)
+
+    def passes(self) -> PassCounts:
+        """Return the forwards and backwards since the last call of this method."""
+        counts, self._passes = self._passes, PassCounts()
+        return counts
+
+    def wrote_unseen(self) -> bool:
+        """Whether a forward changed a parameter without torch counting it, as through `.data`.
+
+        In that case the runs did not start from the same state. The state is restored now, and from
+        now on completely after each run.
+        """
+        snapshot = self._snapshot
+        if snapshot is None or self._careful or not snapshot.differs():
+            return False
+        snapshot.restore()
+        self._careful, self._twice = True, None
+        return True
+
+    @contextmanager
+    def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
+        """Yield the output of one forward, and restore the model at the end of the block."""
+        with self._restored(), torch.set_grad_enabled(self.plan.grad):
+            self._start(mode)
+            yield self._call(mode, self.batch if batch is None else batch)
+
+    @contextmanager
+    def training(self, mode: Mode) -> Iterator[Callable[[], Any]]:
+        """Yield a function that runs one forward, each from the state that the last one left.
+
+        At the end of the block the model is restored bit by bit, also what an optimizer changed.
+
+        Raises
+        ------
+        MemoryError : there is no memory for a copy of the parameters.
+        """
+        with self._parameters_kept(), self._restored(), torch.enable_grad():
+            self._start(mode)
+            yield lambda: self._call(mode, self.batch)
+
+    def _start(self, mode: Mode) -> None:
+        if self.plan.mode != "as-is":  # such a model has only one mode
+            set_mode(self.model, mode)
+        seed_all(self.plan.seed)
+
+    def _call(self, mode: Mode, batch: Batch) -> Any:
+        inputs = copied(batch)
+        if self._device != "cpu":
+            inputs = map_batch(inputs, lambda t: t.to(self._device))
+        actual: Mode = "as-is" if self.plan.mode == "as-is" else mode
+        self._passes = self._passes.and_then(PassCounts(actual, 1))
+        self._running = inputs
+        return self._criterion.forward(self.model, inputs)
+
+    @contextmanager
+    def _parameters_kept(self) -> Iterator[None]:
+        """Restore the values and gradients of all parameters, which a forward cannot change."""
+        tensors = [info.tensor for info in self.model.parameters() if not is_lazy(info.tensor)]
+        free = available()
+        if free is not None and sum(t.numel() * t.element_size() for t in tensors) > free // 2:
+            raise MemoryError("no memory for a copy of the parameters")
+        copies = [(tensor, tensor.detach().clone()) for tensor in tensors]
+        try:
+            yield
+        finally:
+            for tensor, before in copies:
+                if not same_bits(tensor, before):
+                    tensor.data.copy_(before)
+                tensor.grad = None
+
+    @contextmanager
+    def _restored(self) -> Iterator[None]:
+        """Restore what the block writes to the model."""
+        root = self.model.root
+        for info in self.model.parameters():
+            info.tensor.grad = None
+        generators = ModuleGenerators(module for module, _ in module_tree.modules(root))
+        with generators_kept(), generators.kept():
+            if self.model.state_in_python:
+                snapshot = self._snapshot = self._snapshot or ModelState(root)
+                try:
+                    yield
+                finally:
+                    snapshot.restore(careful=self._careful)
+                return
+            copies = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
+            try:
+                yield
+            finally:
+                for tensor, before in copies:
+                    tensor.data.copy_(before)

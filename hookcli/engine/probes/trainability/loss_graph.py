@@ -1,0 +1,269 @@
+"""What a loss computes, read from its autograd graph before backward: no further forward is needed.
+
+Losses are found by the names of their nodes, so that it does not matter whether the model, the
+request or a function of the user's computes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import torch
+from torch.nn import functional
+
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.context import Requests
+from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.models.model import Call, Model
+from hookcli.report.findings import Measurement
+from hookcli.report.rows.events import number
+from hookcli.spec.request import Spec
+
+TERMS, PROBABILITIES = "loss_terms", "loss_inputs"
+Node: TypeAlias = Any  # torch's own class for it is abstract
+
+_NLL = ("NllLossBackward0", "NllLoss2DBackward0")
+_LOGITS = "BinaryCrossEntropyWithLogitsBackward0"
+_BCE = "BinaryCrossEntropyBackward0"
+_LOSSES = (*_NLL, _LOGITS, _BCE)
+_LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
+# Nodes whose output has the values of their input, in another shape, dtype or selection.
+_SAME_VALUES = {
+    f"{name}Backward0"
+    for name in (
+        "View", "UnsafeView", "ReshapeAlias", "Alias", "Transpose", "T", "Permute", "Squeeze",
+        "Unsqueeze", "Clone", "ToCopy", "Slice", "Select", "Index", "IndexSelect", "MaskedSelect",
+        "Movedim", "Contiguous", "Mt",
+    )
+} | {"SqueezeBackward1", "ToCopyBackward0", "TBackward0"}  # fmt: skip
+_MOST_NODES = 200_000
+_MOST_TERMS = 20
+_ROWS = 4  # rows of a result that are compared
+
+
+def _nodes(start: torch.Tensor) -> Iterator[Node]:
+    """Yield the nodes behind a tensor, each once, those near the loss first."""
+    todo = [] if start.grad_fn is None else [start.grad_fn]
+    seen = set(todo)
+    for node in todo:  # grows meanwhile
+        yield node
+        if len(seen) > _MOST_NODES:
+            return
+        for behind, _ in node.next_functions:
+            if behind is not None and behind not in seen:
+                seen.add(behind)
+                todo.append(behind)
+
+
+def _behind(node: Node, argument: int = 0) -> Node | None:
+    """Return the node that computed an argument, before changes of shape and dtype."""
+    current = node.next_functions[argument][0] if len(node.next_functions) > argument else None
+    while current is not None and current.name() in _SAME_VALUES:
+        current = current.next_functions[0][0]
+    return current
+
+
+class LossGraph(ProbeWatcher):
+    """Observes the graph of the loss: its terms, and what they were computed from."""
+
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        self.measurements = measurements
+        self._probes = probes
+        self._calls: dict[int, Call] = {}
+
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run."""
+        self.measurements.clear()
+        self._calls.clear()
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """Note a call, to name it later."""
+        self._calls[call.order] = call
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Add a measurement for each term of the loss, in the first step only."""
+        calls, self._calls = self._calls, {}
+        if self.measurements:
+            return
+        self._reported: set[Node] = set()
+        found = 0
+        for node in _nodes(start):
+            if node.name() not in _LOSSES and node.name() != _LOG_SOFTMAX:
+                continue
+            try:
+                found += self._loss(node, owners, calls)
+            except RuntimeError:  # what it saved was changed in place, or cannot be read
+                continue
+            if found >= _MOST_TERMS:
+                return
+
+    def _loss(self, node: Node, owners: NodeOwners, calls: dict[int, Call]) -> int:
+        """Add the measurements of one node, and return their number."""
+        rows = []
+        if TERMS in self._probes and node.name() in _LOSSES:
+            rows.append((TERMS, *_named(node, owners, calls), term(node)))
+        if PROBABILITIES in self._probes:
+            made = _probabilities(node, in_model=owners.of(node._sequence_nr()) is not None)
+            if made is not None and made[1] not in self._reported:
+                what, source = made
+                self._reported.add(source)
+                name, index, kind = _place_of(source, owners, calls)
+                what["classes"] = _classes(source)
+                value = {**what, "module": kind[0], "place": kind[1]}
+                rows.append((PROBABILITIES, name, index, value))
+        self.measurements += [
+            Measurement(probe, name, index, value, None) for probe, name, index, value in rows
+        ]
+        return len(rows)
+
+
+def _place_of(
+    node: Node, owners: NodeOwners, calls: dict[int, Call]
+) -> tuple[str, int | None, tuple[str | None, str | None]]:
+    """Return name, number, type and place of the call that made a node; "" if none did."""
+    order = owners.of(node._sequence_nr())
+    call = None if order is None else calls.get(order)
+    if call is None:
+        return "", None, (None, None)
+    return call.name or "", call.index, (call.type, call.place)
+
+
+def _named(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> tuple[str, int | None]:
+    return _place_of(node, owners, calls)[:2]
+
+
+def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node] | None:
+    """Return what a loss gets instead of logits or log-probabilities, and the node that made it.
+
+    Only what is certain is returned: the values are those of a softmax or sigmoid.
+    """
+    name, behind = node.name(), _behind(node)
+    if behind is None:
+        return None
+    made = behind.name()
+    if name in _NLL and made == _LOG_SOFTMAX:
+        source = _behind(behind)
+        if source is not None and source.name() == _SOFTMAX and _normalised_again(behind, source):
+            return {"loss": "cross_entropy", "gets": "softmax"}, source
+    if (
+        name == _LOG_SOFTMAX
+        and made == _SOFTMAX
+        and not in_model
+        and _normalised_again(node, behind)
+    ):
+        return {"loss": "cross_entropy", "gets": "softmax"}, behind
+    if name in _NLL and made == _SOFTMAX:
+        return {"loss": "nll_loss", "gets": "softmax"}, behind
+    if name == _LOGITS and made in (_SIGMOID, _SOFTMAX):
+        gets = "sigmoid" if made == _SIGMOID else "softmax"
+        return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, behind
+    return None
+
+
+def _classes(node: Node) -> int | None:
+    """Return the number of shares that a softmax returns; None for a sigmoid."""
+    return int(node._saved_result.shape[_dim(node)]) if node.name() == _SOFTMAX else None
+
+
+def _rows(result: torch.Tensor, dim: int) -> torch.Tensor:
+    """Return the vectors along a dimension, as rows."""
+    last = result.detach().movedim(dim, -1)
+    return last.reshape(-1, last.shape[-1]).double()
+
+
+def _dim(node: Node) -> int:
+    dim = int(node._saved_dim)
+    return dim - 2**64 if dim >= 2**63 else dim  # torch reads a negative one as unsigned
+
+
+def _normalised_again(log_softmax: Node, softmax: Node) -> bool:
+    """Whether a log_softmax is that of vectors which the softmax has normalised."""
+    logs = _rows(log_softmax._saved_result, _dim(log_softmax))[:_ROWS]
+    shares = _rows(softmax._saved_result, _dim(softmax))
+    if not logs.numel() or logs.shape[1] != shares.shape[1]:
+        return False
+    rounding = 8 * torch.finfo(log_softmax._saved_result.dtype).eps
+    for row in logs:
+        # log_softmax(p) = p - logsumexp(p), so that differences of elements are those of p
+        ours = row - row[0]
+        apart = (shares - shares[:, :1] - ours).abs().amax(1).min()
+        if not bool(apart <= 1e-3 * ours.abs().max() + rounding * row.abs().max()):
+            return False
+    return True
+
+
+def term(node: Node) -> dict[str, Any]:
+    """Return the mean of one term of a loss, and that of a guess, which knows no input.
+
+    `loss` and `chance` are means per target. `random` and `spread` are the mean and the standard
+    deviation of the loss of one target if the targets were random.
+    """
+    if node.name() in _NLL:
+        return _nll(node)
+    return _binary(node)
+
+
+def _nll(node: Node) -> dict[str, Any]:
+    logs, targets, weight = node._saved_self.detach(), node._saved_target, node._saved_weight
+    ignored = int(node._saved_ignore_index)
+    ignored = ignored - 2**64 if ignored >= 2**63 else ignored
+    classes = logs.shape[1 if logs.dim() > 1 else 0]
+    count = int((targets != ignored).sum())
+    loss = functional.nll_loss(logs.double(), targets, _double(weight), ignore_index=ignored)
+    rows = logs.double().reshape(-1, classes) if logs.dim() < 3 else logs.double().transpose(1, -1)
+    spread = rows.var(-1, correction=0).mean().sqrt()
+    return {
+        "loss": number(loss.item()),
+        "chance": math.log(classes),
+        "random": number(-rows.mean().item()),
+        "spread": number(spread.item()),
+        "targets": count,
+        "classes": classes,
+        "kind": "nll_loss",
+    }
+
+
+def _binary(node: Node) -> dict[str, Any]:
+    outputs, targets = node._saved_self.detach().double(), node._saved_target.detach().double()
+    weight = _double(node._saved_weight)
+    if node.name() == _LOGITS:
+        factor = _double(node._saved_pos_weight)
+        loss = functional.binary_cross_entropy_with_logits(
+            outputs, targets, weight, pos_weight=factor
+        )
+        chance = functional.binary_cross_entropy_with_logits(
+            torch.zeros_like(outputs), targets, weight, pos_weight=factor
+        )
+        blind = functional.binary_cross_entropy_with_logits(
+            outputs, torch.full_like(outputs, 0.5), weight, pos_weight=factor
+        )
+        logits = outputs
+    else:
+        loss = functional.binary_cross_entropy(outputs, targets, weight)
+        half = torch.full_like(outputs, 0.5)
+        chance = functional.binary_cross_entropy(half, targets, weight)
+        blind = functional.binary_cross_entropy(outputs, half, weight)
+        logits = torch.logit(outputs, eps=1e-12)
+    return {
+        "loss": number(loss.item()),
+        "chance": number(chance.item()),
+        "random": number(blind.item()),
+        "spread": number(logits.div(2).square().mean().sqrt().item()),
+        "targets": targets.numel(),
+        "classes": None,
+        "kind": "binary_cross_entropy",
+    }
+
+
+def _double(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor.detach().double()
+
+
+def observe(requests: Requests, spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of the graph; none if that would run a hook which unpacks a tensor."""
+    if any(KINDS[hook.kind].pair for hook in spec.hooks):
+        return []
+    return [LossGraph([], tuple(request.name for request in requests))]

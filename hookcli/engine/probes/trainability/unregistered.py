@@ -1,0 +1,148 @@
+"""Finds parameters that take part in a forward, but are not parameters of the model.
+
+Backward writes into the leaves of the graph. A leaf that is a parameter, or a tensor that a module
+keeps, but that the model did not have as a parameter when it was built, is one that no optimizer of
+`model.parameters()` changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.context import Requests
+from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.models.model import Call, Model
+from hookcli.report.findings import Measurement
+from hookcli.spec.request import Spec
+
+PROBE = "unregistered"
+_DEEP = 3  # levels of containers in attributes that are searched
+
+
+class UnregisteredParameters(ProbeWatcher):
+    """Observes the leaves of the graph of the first step."""
+
+    def __init__(self, measurements: list[Measurement]) -> None:
+        self.measurements = measurements
+        self._model: Model | None = None
+        self._names: dict[int, str] = {}
+        self._held: list[torch.Tensor] = []  # a parameter that goes away could give its id away
+        self._calls: dict[int, tuple[str | None, str]] = {}
+
+    def begin(self, model: Model) -> None:
+        """Note the parameters that an optimizer would get."""
+        self.measurements.clear()
+        self._model = model
+        self._held = [info.tensor for info in model.parameters()]
+        self._names = {id(info.tensor): info.name for info in model.parameters()}
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """Note the name of a call."""
+        self._calls[call.order] = (call.name, call.type)
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Add a measurement for each attribute, or call, with leaves that are not registered."""
+        model, self._model = self._model, None
+        if model is None or any(hasattr(held, "_local_tensor") for held in self._held):
+            return  # a further step, or parameters that are sharded
+        strange = [
+            (leaf, owners.of(number)) for leaf, number in _leaves(start) if self._is_strange(leaf)
+        ]
+        if not strange:
+            return
+        kept = dict(_kept(model.root))
+        groups: dict[tuple[str, str], int] = {}
+        for leaf, order in strange:
+            found = kept.get(id(leaf)) or self._made(leaf, order)
+            if found is not None:
+                if found[0] == "replaced" and found[1] not in self._names.values():
+                    found = "late", found[1]
+                groups[found] = groups.get(found, 0) + 1
+        for (kind, name), count in groups.items():
+            self.measurements.append(
+                Measurement(PROBE, name, None, {"kind": kind, "count": count}, None)
+            )
+
+    def _is_strange(self, leaf: torch.Tensor) -> bool:
+        return id(leaf) not in self._names
+
+    def _made(self, leaf: torch.Tensor, order: int | None) -> tuple[str, str] | None:
+        """Return what a parameter that no module keeps is: a copy, or made in a call."""
+        if not isinstance(leaf, nn.Parameter):
+            return None  # a tensor to differentiate by, such as positions
+        for held in self._held:
+            if held.layout is leaf.layout is torch.strided and _same_memory(held, leaf):
+                return "copy", self._names[id(held)]
+        name, kind = self._calls.get(-1 if order is None else order, (None, "model"))
+        return ("made", name) if name is not None else ("made in forward", kind)
+
+
+def _same_memory(held: torch.Tensor, leaf: torch.Tensor) -> bool:
+    if is_lazy(held):
+        return False
+    try:
+        return held.numel() > 0 and held.data_ptr() == leaf.data_ptr()
+    except RuntimeError:  # a subclass without memory of its own
+        return False
+
+
+def _leaves(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
+    """Yield each leaf of a graph with the number of a node that uses it."""
+    waiting = [] if start.grad_fn is None else [start.grad_fn]
+    seen = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        for following, _ in node.next_functions:
+            if following is None or following in seen:
+                continue
+            seen.add(following)
+            leaf = getattr(following, "variable", None)
+            if isinstance(leaf, torch.Tensor):
+                yield leaf, node._sequence_nr()
+            else:
+                waiting.append(following)
+
+
+def _kept(root: nn.Module) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the ids of tensors in attributes of modules, each with a kind and a name.
+
+    Parameters that a module has now, but had not when it was built, are "replaced".
+    """
+    for prefix, module in root.named_modules():
+        for attribute, parameter in module._parameters.items():
+            if parameter is not None:
+                yield id(parameter), ("replaced", _joined(prefix, attribute))
+        for attribute, value in vars(module).items():
+            if attribute in {"_parameters", "_buffers", "_modules"}:
+                continue
+            kind = "tensor" if isinstance(value, torch.Tensor) else type(value).__name__
+            for tensor in _tensors(value, _DEEP):
+                yield id(tensor), (kind, _joined(prefix, attribute))
+
+
+def _joined(prefix: str, attribute: str) -> str:
+    return f"{prefix}.{attribute}" if prefix else attribute
+
+
+def _tensors(value: Any, deep: int) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, nn.Module):
+        yield from value.parameters()
+    elif deep and isinstance(value, list | tuple | set):
+        for item in value:
+            yield from _tensors(item, deep - 1)
+    elif deep and isinstance(value, Mapping):
+        for item in value.values():
+            yield from _tensors(item, deep - 1)
+
+
+def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher that finds parameters which are not registered."""
+    return [UnregisteredParameters([])]

@@ -1,1 +1,0 @@
-"""Rules over the steps of a training that `hookcli run` observed."""

@@ -1,0 +1,1 @@
+"""Rules about training: the loss, optimizer steps, and how the model behaves in each mode."""

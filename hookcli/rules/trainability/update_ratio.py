@@ -1,0 +1,183 @@
+"""`update_ratio`: one optimizer step changes each parameter by a sensible share of its norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from statistics import median
+from typing import Any
+
+from hookcli.report.report import Report
+from hookcli.report.steps import StepRow, TrainingInfo
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
+from hookcli.rules.select import matches, owner, places
+from hookcli.rules.trainability.losses import without_loss
+from hookcli.rules.training.series import cancelled, real
+from hookcli.spec.checks import BACKWARD, request_probe
+from hookcli.text import counted
+
+PROBE = "update"
+
+
+def _ratio(value: dict[str, Any]) -> float | None:
+    """Return norm(dw) / norm(w); None without a gradient, and for a parameter that is all zeros."""
+    weight, change = float(value["weight"]), float(value["change"])
+    return change / weight if value["graded"] and weight > 0 else None
+
+
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each parameter whose ratio is outside the limits."""
+    if report.training is not None:
+        yield from _of_training(report, report.training, options)
+        return
+    rows = {m.target: m.value for m in report.measurements if m.probe == PROBE}
+    about = rows.pop("", None)
+    unusable = without_loss(report)
+    if unusable is not None:
+        yield unusable
+        return
+    if about is None:
+        yield skipped("the run made no optimizer step")
+        return
+    if "why" in about:
+        yield skipped(about["why"])
+        return
+    if "error" in about:
+        message = f"the optimizer step could not be measured: {about['error']}"
+        yield RuleFinding("error", "", "no step", message, place=about["place"])
+        return
+    selected = {n: v for n, v in rows.items() if any(matches(g, n) for g in options["at"])}
+    if not selected:
+        yield no_match("parameter", options["at"])
+    elif about["lr"] == 0:
+        message = f"the learning rate of {about['optimizer']} is 0: a step changes no parameter"
+        yield RuleFinding(
+            "fail", "", "learning rate", message, 0, options["min"], advice=_RAISE,
+            cause="learning_rate_zero",
+        )  # fmt: skip
+    else:
+        yield from _of_parameters(report, selected, about["optimizer"], options)
+
+
+def _of_training(report: Report, training: TrainingInfo, options: Options) -> Iterator[RuleFinding]:
+    """Judge the ratios of the sampled steps: a parameter that has converged changes little."""
+    largest: dict[str, float] = {}
+    usual: dict[str, float] = {}
+    aside = cancelled(report)
+    for row in training.updates:
+        known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
+        chosen = any(matches(glob, row.name) for glob in options["at"])
+        if known and chosen and row.name not in aside:
+            largest[row.name], usual[row.name] = max(known), median(known)
+    name = "the optimizer" if training.optimizer is None else training.optimizer.type
+    for step, after in zip_longest(training.steps, training.steps[1:]):
+        whole = real(step.update_ratio)
+        if whole is not None and whole > options["max"] and not _helped(step, after):
+            message = (
+                f"a step of {name} changes all parameters by {whole:.3g} of their norm, above "
+                f"{options['max']:g}"
+            )
+            yield RuleFinding(
+                "fail", "", "above", message, whole, options["max"], report.model.place,
+                advice=_LOWER, step=step.step,
+            )  # fmt: skip
+            return
+    yield from _judged(report, largest, usual, name, options)
+
+
+def _helped(step: StepRow, after: StepRow | None) -> bool:
+    """Return whether the loss is lower after a step: small weights may have to become large."""
+    before, then = real(step.loss), None if after is None else real(after.loss)
+    return before is not None and then is not None and then < before
+
+
+def _of_parameters(
+    report: Report, rows: dict[str, dict[str, Any]], optimizer: str, options: Options
+) -> Iterator[RuleFinding]:
+    ratios = {name: ratio for name, value in rows.items() if (ratio := _ratio(value)) is not None}
+    yield from _judged(report, ratios, ratios, optimizer, options)
+
+
+def _judged(
+    report: Report,
+    largest: dict[str, float],
+    usual: dict[str, float],
+    optimizer: str,
+    options: Options,
+) -> Iterator[RuleFinding]:
+    """Judge the largest ratios, which must not be too small, and the usual ones."""
+    if not usual:
+        yield skipped("no parameter has a gradient and a norm above 0")
+        return
+    small = {name: ratio for name, ratio in largest.items() if ratio < options["min"]}
+    large = {name: ratio for name, ratio in usual.items() if not ratio <= options["max"]}
+    if small:
+        worst = min(small, key=small.__getitem__)
+        yield _finding(report, small, worst, ("below", optimizer, options["min"], _RAISE))
+    if large:
+        worst = max(large, key=large.__getitem__)
+        yield _finding(report, large, worst, ("above", optimizer, options["max"], _LOWER))
+    if not small and not large:
+        count = counted(len(usual), "parameter")
+        spread = f"{min(usual.values()):.3g} to {max(usual.values()):.3g}"
+        yield passed(f"a step changes {count} by {spread} of the norm")
+
+
+def _finding(
+    report: Report,
+    ratios: dict[str, float],
+    worst: str,
+    about: tuple[str, str, float, str],
+) -> RuleFinding:
+    """Return one finding for all parameters on one side of the limits, which names the worst."""
+    way, optimizer, limit, advice = about
+    others = len(ratios) - 1
+    more = f"; {counted(others, 'other parameter')} too" if others else ""
+    message = (
+        f"a step of {optimizer} changes '{worst}' by {ratios[worst]:.3g} of its norm, {way} "
+        f"{limit:g}{more}"
+    )
+    place = places(report).get(owner(worst))
+    return RuleFinding(
+        "fail", worst, way, message, ratios[worst], limit, place, advice=advice,
+    )  # fmt: skip
+
+
+_RAISE = "increase the learning rate"
+_LOWER = "lower the learning rate"
+
+RULE = Rule(
+    name="update_ratio",
+    severity="warning",
+    looks_at="updates",
+    of_training=True,
+    says="an optimizer step changes each parameter by a sensible share of its norm",
+    computes="Takes one step with run.optimizer over all parameters that require grad, and "
+    "compares each with its value before. Parameters without a gradient, and those that start "
+    "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
+    "user, since the default ones say nothing about a training. The model is restored bit by bit. "
+    "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
+    "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
+    "parameters together must not be above `max` at any sampled step, unless the loss falls there.",
+    formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
+    source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
+    fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "
+    "whose gradient is ten orders of magnitude smaller than its weights",
+    mend="change the learning rate, or the scale of the loss or of the layer",
+    example="{rule: update_ratio, min: 1.0e-5, max: 0.1}",
+    options=(
+        RuleOption("at", "globs", "globs of parameter names", ("*",)),
+        RuleOption("min", "number", "the smallest ratio", 1e-8),
+        RuleOption("max", "number", "the largest ratio", 10.0),
+    ),
+    needs=lambda options: (BACKWARD, request_probe(PROBE)),
+    judge=judge,
+)

@@ -1,0 +1,79 @@
+"""`learning_rate`: the learning rate is above zero in most steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    not_a_training,
+    passed,
+    skipped,
+)
+from hookcli.rules.training.series import largest_rate
+
+_SHARE = 0.5
+_TINY = 1e-8  # of the largest
+_LEAST = 2  # steps: the first step of a warm-up has a rate of 0
+
+
+def _weighted(training: TrainingInfo) -> list[tuple[int, float, int]]:
+    """Return known steps with their rate, and how many steps until the next known one."""
+    rows = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
+    ends = [*(step for step, _ in rows[1:]), training.total]
+    return [(step, rate, end - step) for (step, rate), end in zip(rows, ends, strict=False)]
+
+
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding if the learning rate is zero, or nearly, in most steps."""
+    training = report.training
+    if training is None:
+        yield not_a_training()
+        return
+    rates = _weighted(training)
+    if not rates:
+        yield skipped("no learning rate is known")
+        return
+    largest = max(abs(rate) for _, rate, _ in rates)
+    dead = [(step, many) for step, rate, many in rates if abs(rate) <= _TINY * largest]
+    count, known = sum(many for _, many in dead), sum(many for *_, many in rates)
+    if not dead or count < _LEAST or count <= options["share"] * known:
+        low = min(rate for _, rate, _ in rates)
+        yield passed(f"the learning rate is between {low:.3g} and {largest:.3g}")
+        return
+    step = dead[0][0]
+    if largest:
+        what = f"less than {_TINY:g} of its largest value"
+        message = f"the learning rate is {what} in {count:,} of {known:,} steps, from step {step:,}"
+    else:
+        message = f"the learning rate is 0 in all {known:,} steps: they change no parameter"
+    yield RuleFinding(
+        "fail", "", "zero", message, count, options["share"], report.model.place,
+        cause="learning_rate_zero", step=step, advice=_ADVICE,
+    )  # fmt: skip
+
+
+_ADVICE = "check the `lr` of the optimizer, and how often the scheduler makes a step"
+
+RULE = Rule(
+    name="learning_rate",
+    severity="error",
+    of_training=True,
+    looks_at="optimizers",
+    says="the learning rate is above zero in most steps of a training",
+    computes="Counts the steps in which the learning rate of all groups of the optimizer is 0, or "
+    "below 1e-8 of its largest value. A warm-up may begin with 0, and a schedule may end with it: "
+    "they fail only if that takes more than the given share of the steps.",
+    formula="share of steps with lr <= 1e-8 max(lr) <= share",
+    source="torch.optim.lr_scheduler: a schedule counts calls of scheduler.step",
+    fails="optim.SGD(model.parameters(), lr=0); StepLR(step_size=1) with a step for each batch",
+    mend="set lr above 0; call scheduler.step as often as the schedule was made for",
+    example="{rule: learning_rate, share: 0.2}",
+    options=(RuleOption("share", "number", "the largest share of such steps, 0 to 1", _SHARE),),
+    judge=judge,
+)

@@ -1,0 +1,129 @@
+"""`loss_falls`: the loss of a training falls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from hookcli.report.report import Report
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    not_a_training,
+    passed,
+    skipped,
+)
+from hookcli.rules.training.series import Series, below, deviation, middle, series, thirds
+from hookcli.text import counted, join_names
+
+_LEAST = 60  # steps: in a shorter training, batches differ more than the loss falls
+_FALLS = 1.28  # standard deviations: a loss that does not change is above it in 10 % of trainings
+_FALL = 0.95
+_RISES = -3.0
+_RISE = 1.1  # least factor
+NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
+_START = 3  # the losses before the training has changed much
+_CLEARLY = 0.9  # a training that reaches its floor within a third
+
+
+def unfit(report: Report, losses: Series, least: int) -> str | None:
+    """Return why the losses of a training do not need to fall; None if they need to."""
+    training = report.training
+    assert training is not None  # noqa: S101  # the callers have checked it
+    if training.together:
+        return f"'{join_names(training.together)}' is trained too: its steps change the loss"
+    if len(losses) < least:
+        return (
+            f"the losses of {counted(len(losses), 'step')} are known, at least {least} are needed"
+        )
+    if min(value for _, value in losses) < 0:
+        return "a loss below 0 has no known least value"
+    return None
+
+
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding if the loss does not fall over the training, or rises."""
+    if report.training is None:
+        yield not_a_training()
+        return
+    losses = series(report.training, "loss")
+    early, late = thirds(losses) if losses else ([], [])
+    if losses and _fell(losses, early, late):
+        yield passed(f"the loss falls from {middle(early):.4g} to {middle(late):.4g}")
+        return
+    reason = unfit(report, losses, options["steps"])
+    if reason is not None:
+        yield skipped(reason)
+        return
+    first, last = middle(early), middle(late)
+    score = (below(late, early) - 0.5) / deviation(len(late), len(early))
+    what = f"median {first:.4g} in the first third of {losses[-1][0] + 1:,} steps"
+    place = report.model.place
+    if score < _RISES and last > _RISE * first:
+        message = f"the loss rises: {what}, {last:.4g} in the last"
+        yield RuleFinding("fail", "", "rises", message, last, first, place, advice=_LOWER)
+        return
+    if len({value for _, value in losses}) == 1:
+        message = f"the loss is {first:.4g} at each of {counted(len(losses), 'step')}"
+        yield RuleFinding("fail", "", "constant", message, last, first, place, advice=_CHECK)
+        return
+    if not _is_clear(early, late):
+        yield skipped("the losses of batches differ too much to see a fall of 5%")
+        return
+    message = f"the loss does not fall: {what}, {last:.4g} in the last"
+    yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
+
+
+def _is_clear(early: Series, late: Series) -> bool:
+    """Return whether a fall of 5 % could be told from chance.
+
+    The standard error of a median of n normal values is sqrt(pi / 2) times that of the mean.
+    """
+    usual = middle(late)
+    spread = NORMAL * median(abs(value - usual) for _, value in late)
+    error = math.sqrt(math.pi / 2 * (1 / len(early) + 1 / len(late))) * spread
+    return _FALLS * error < (1 - _FALL) * middle(early)
+
+
+def _fell(losses: Series, early: Series, late: Series) -> bool:
+    """Return whether the last losses are below the first ones, by more than chance."""
+    if below(late, losses[:_START]) >= _CLEARLY:
+        return True
+    if middle(late) < _FALL * middle(early):
+        return True
+    return below(late, early) - 0.5 > _FALLS * deviation(len(late), len(early))
+
+
+_LOWER = "lower the learning rate, clip the gradients, and check the sign of the loss"
+_CHECK = (
+    "check the learning rate and the other findings; train on one batch: the loss of a model that "
+    "learns falls to nearly 0"
+)
+
+RULE = Rule(
+    name="loss_falls",
+    severity="warning",
+    of_training=True,
+    looks_at="losses",
+    says="the loss of a training falls",
+    computes="Compares the losses of the first third of the known steps with those of the last "
+    "third by their ranks, and the first three losses with the last third. The loss fell if a late "
+    "loss is below an early one in more than half of the pairs, by 1.28 standard deviations, or "
+    "below the first three in 90 %, or if the median fell by 5 %. It rises if it is above by 3, "
+    "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
+    "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
+    "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
+    "that only falls to that of a guess, passes.",
+    formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
+    source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
+    fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "
+    "is too large; layers after which the gradient ends",
+    mend="train on one batch first: if the loss does not fall there either, the code is wrong, not "
+    "the data. Then try other learning rates, each ten times the last",
+    example="{rule: loss_falls, steps: 200}",
+    options=(RuleOption("steps", "count", "the smallest number of known losses", _LEAST),),
+    judge=judge,
+)

@@ -1,0 +1,131 @@
+"""`unchanged_parameters`: the steps of an optimizer change its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.report import ParameterRow, Report
+from hookcli.report.steps import TrainingInfo
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    not_a_training,
+    passed,
+    skipped,
+)
+from hookcli.rules.select import matches, owner, places
+from hookcli.rules.training.series import (
+    cancelled,
+    largest_rate,
+    skipped_steps,
+    statuses,
+    without_sum,
+)
+from hookcli.text import counted, join_names
+
+GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
+_LEAST = 2  # steps between which a parameter can change
+_SHORT = {"bfloat16", "float16"}  # dtypes in which a small update is lost by rounding
+# The reason: why, what to try, and the cause if another rule finds it too.
+_REASONS = {
+    "none": ("no gradient reaches {them}", "use {them} in the loss, or freeze {them}", GRADIENT),
+    "zero": ("the gradients of {them} are zero", "check what multiplies the results", GRADIENT),
+    "lr": (
+        "the learning rate is 0",
+        "set a learning rate above 0, and check the scheduler",
+        "learning_rate_zero",
+    ),
+    "rounding": (
+        "updates are lost in the rounding of {dtype}",
+        "keep the parameters in float32 and use `torch.autocast`, or raise the learning rate",
+        "",
+    ),
+    "restored": (
+        "the script sets {them} back after each step",
+        "find the code that writes the values, such as load_state_dict or copy_",
+        "",
+    ),
+    "other": (
+        "gradients reach {them}, but no update does",
+        "check the learning rate of the group in the optimizer, and code that writes the values",
+        "",
+    ),
+}
+
+
+def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
+    aside = skipped_steps(training)
+    known = {status for step, status in statuses(row) if step not in aside} if row else set()
+    if known and known <= {"none", "frozen"}:
+        return "none"
+    if known and known <= {"none", "zero", "frozen"}:
+        return "zero"
+    steps = [step for step in training.steps if not step.skipped]
+    rates = [rate for step in steps if (rate := largest_rate(step)) is not None]
+    if rates and not any(rates):
+        return "lr"
+    return "rounding" if row is not None and row.dtype in _SHORT else "other"
+
+
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each reason of parameters that no step changed."""
+    training = report.training
+    if training is None:
+        yield not_a_training()
+        return
+    made = training.total - training.skipped
+    known = [row for row in training.updates if row.changed is not None]
+    if training.optimizer is None or made < _LEAST or not known:
+        yield skipped("no two steps of an optimizer were compared")
+        return
+    rows = {row.name: row for row in report.parameters}
+    aside = cancelled(report) | without_sum(report)
+    groups: dict[str, list[str]] = {}
+    for update in known:
+        row = rows.get(update.name)
+        frozen = row is not None and not (row.requires_grad and row.numel)
+        if frozen or update.name in aside or (update.changed and not update.restored):
+            continue
+        if any(matches(glob, update.name) for glob in options["at"]):
+            reason = "restored" if update.restored else _reason(row, training)
+            groups.setdefault(reason, []).append(update.name)
+    where = places(report) if groups else {}
+    for reason, names in groups.items():
+        why, advice, cause = _REASONS[reason]
+        first = rows.get(names[0])
+        dtype, them = ("" if first is None else first.dtype), "it" if len(names) == 1 else "them"
+        who = join_names([f"'{name}'" for name in names], 2)
+        verb = "does" if len(names) == 1 else "do"
+        message = f"{who} {verb} not change in {counted(made, 'step')}: "
+        message += why.format(dtype=dtype, them=them)
+        yield RuleFinding(
+            "fail", names[0], reason, message, len(names), 0, where.get(owner(names[0])),
+            cause=cause, advice=advice.format(them=them),
+        )  # fmt: skip
+    if not groups:
+        yield passed(f"{counted(len(known), 'parameter')} change in {counted(made, 'step')}")
+
+
+RULE = Rule(
+    name="unchanged_parameters",
+    severity="warning",
+    of_training=True,
+    looks_at="updates",
+    says="the steps of an optimizer change its parameters",
+    computes="Compares the bits of each trainable parameter of the optimizer between the first and "
+    "the last sampled step. The finding tells why a parameter does not change: it gets no "
+    "gradient, or only zeros; the learning rate is 0; or its dtype has so few bits that adding the "
+    "update gives the same number. Frozen parameters are not judged, nor those "
+    "whose gradients cancel, as of a bias in front of a batch norm or at the end of a critic.",
+    formula="bits(p after the last sampled step) != bits(p before the first)",
+    source="torcheck; Zamirai et al. 2020, Revisiting BFloat16 Training, for lost updates",
+    fails="a model in bfloat16 with Adam and a learning rate of 1e-5; weights that are loaded "
+    "again in each epoch; a parameter group with lr=0",
+    mend="check the gradient, the learning rate of the group and the dtype; keep a float32 copy of "
+    "the weights",
+    example='{rule: unchanged_parameters, at: "encoder.*"}',
+    options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
+    judge=judge,
+)

@@ -1,1 +1,1 @@
-"""Every kind of hook and every action, as tables. Imports nothing else of hookcli."""
+"""Every kind of hook, every action and every probe, as tables. Imports nothing else of hookcli."""

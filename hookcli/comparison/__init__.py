@@ -1,1 +1,1 @@
-"""Compare two reports: match their calls, and find the first difference."""
+"""Compares two reports: matches their calls, and finds the first difference."""

@@ -1,1 +1,1 @@
-"""Runs a model and records what happens."""
+"""One run of a model: prepares it, runs its phases, records what happens, assembles the report."""

@@ -1,1 +1,1 @@
-"""Operators of a run: their names, what they got, and why a result is not finite."""
+"""Operators of a run: their names, their inputs, and why a result is not finite."""

@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
-_FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w+-]*) *(?P<info>.*)$")
+_FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w+-]*) *(?P<info>[^`]*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _COMMENT = re.compile(r"^\s*<!-- (.*) -->$")
 _HEADING = re.compile(r"^#{1,6} (.*?)(?: #+)?$")

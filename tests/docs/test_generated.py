@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from hookcli.cli.commands import COMMANDS
 from hookcli.comparison.schema import diff_schema, run_diff_schema
 from hookcli.report.schema import json_schema, training_schema
-from tests.docs.generated import check_page, check_parts
+from tests.conftest import ROOT
+from tests.docs.generated import check_page, check_parts, table
 from tests.docs.markdown import DOCS
 from tests.docs.reference import flags_of, flags_page, formats_page, json_page, options
 
@@ -43,6 +46,26 @@ def test_the_page_of_a_training():
 def test_the_page_of_the_diff_of_trainings():
     page = json_page("The diff of two trainings", "rundiff", run_diff_schema())
     check_page(REFERENCE / "json-rundiff.md", page)
+
+
+def folders() -> str:
+    """Every folder of the package, and every file beside them, with its first sentence."""
+    package = ROOT / "hookcli"
+    inits = [path for path in package.rglob("__init__.py") if path.parent != package]
+    files = [path for path in package.glob("*.py") if not path.name.startswith("_")]
+    sentences = {}
+    for path in (*inits, *files):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        name = (path.parent if path.name == "__init__.py" else path).relative_to(ROOT).as_posix()
+        sentences[name] = " ".join(text.partition("\n\n")[0].split())
+    return table(
+        ["folder or file", "content"],
+        ([f"`{name}`", text] for name, text in sorted(sentences.items())),
+    )
+
+
+def test_contributing_has_a_line_for_every_folder():
+    check_parts(ROOT / "CONTRIBUTING.md", {"folders": folders})
 
 
 @pytest.mark.parametrize("command", COMMANDS)

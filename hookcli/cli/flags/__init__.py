@@ -1,1 +1,1 @@
-"""The option table, the parameters that typer reads of it, and the checks of its values."""
+"""The table of options, the parameters that typer reads from it, and the checks of its values."""

@@ -1,1 +1,1 @@
-"""Where formats write that do not write to one file."""
+"""Writes formats whose target is a folder."""

@@ -1,1 +1,1 @@
-"""`hookcli run`: from its command line to the process of the script, and its end."""
+"""`hookcli run`: its request, the process that becomes the script, and the end of the run."""

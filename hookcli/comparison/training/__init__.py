@@ -1,1 +1,1 @@
-"""Compare two trainings: hookcli.rundiff/1."""
+"""Compares two trainings: where they part."""

@@ -1,1 +1,1 @@
-"""Checks as a table and as Markdown."""
+"""The document of a check, and the findings of a training as one report."""

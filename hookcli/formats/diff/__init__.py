@@ -1,1 +1,1 @@
-"""Diffs as a table and as Markdown."""
+"""The document of a diff."""

@@ -1,1 +1,1 @@
-"""Gradients as a table and as a tree."""
+"""The document of grads: gradients as tables, and as a tree."""

@@ -1,1 +1,1 @@
-"""Layers as a table and as a tree."""
+"""The document of inspect: layers as a table, and as a tree."""

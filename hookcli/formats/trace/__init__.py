@@ -1,1 +1,1 @@
-"""Events as a table and as a tree."""
+"""The document of trace: events as a table, and as a tree."""

@@ -1,1 +1,1 @@
-"""The report of a training script: a summary, a table, a tree, Markdown."""
+"""The document of a training: records, steps, findings; as a tree, and in short."""

@@ -1,1 +1,1 @@
-"""Comparisons of two trainings as a table and as Markdown."""
+"""The document of a comparison of two trainings."""

@@ -1,1 +1,1 @@
-"""Open files of models or tensors safely."""
+"""Opens files of models and tensors safely."""

@@ -1,1 +1,1 @@
-"""Find, import and construct a model from Python source."""
+"""Finds, imports and constructs a model from Python source."""

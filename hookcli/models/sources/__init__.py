@@ -1,1 +1,1 @@
-"""Detect what MODEL names from its path and content, without torch."""
+"""Detects what MODEL names from its path and content, without torch."""

@@ -1,1 +1,1 @@
-"""Merging the reports of several ranks into one."""
+"""Merges the reports of several ranks into one."""

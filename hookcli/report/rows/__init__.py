@@ -1,1 +1,1 @@
-"""Make the rows of a report from a recording."""
+"""Makes the rows of a report from a recording."""

@@ -1,1 +1,1 @@
-"""Rules about training: the loss, optimizer steps, and how the model behaves in each mode."""
+"""Rules about one run of a model: its loss, optimizer step and modes; they may run it again."""

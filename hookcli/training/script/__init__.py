@@ -1,1 +1,1 @@
-"""Runs a user's Python script as `python SCRIPT` does, and tells when torch was imported."""
+"""Runs a user's Python script as `python SCRIPT` does, and notices when it imports torch."""

@@ -1,1 +1,1 @@
-"""Progress of a run on a terminal: one line, erased before anything else is printed."""
+"""The line of progress of a run on a terminal, erased before anything else is printed."""

@@ -1,1 +1,1 @@
-"""Check whether a `.pt2` can run code when torch opens it, before torch does."""
+"""Checks whether a `.pt2` can run code when torch opens it, before torch does."""

@@ -19,6 +19,7 @@ from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
 from hookcli.rules.select import in_record, without_record
 from hookcli.rules.training.reading import reading
+from hookcli.rules.training.series import first_bad, series
 from hookcli.rules.training.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
@@ -40,17 +41,26 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("grad_norm_grows", "loss_falls", "loss_spikes", "update_ratio", "exploding_gradient"),
     ),
     ("vanishing_gradient", ("update_ratio", "unchanged_parameters", "loss_falls")),
+    (
+        "grad_norm_spikes",
+        ("grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio", "grad_norm"),
+    ),
     ("grad_norm_grows", ("loss_falls", "loss_spikes", "update_ratio", "grad_norm")),
     ("update_ratio", ("unchanged_parameters", "loss_falls", "loss_spikes")),
     ("loss_spikes", ("loss_falls",)),
 )  # fmt: skip
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
 _ONCE = 1
+_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
+_STAYS = 0.1  # of the norm of a step, in all later ones
 
 
 def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
+    if (diverged := _diverged(facts)) is not None:
+        left = [row for row in left if row not in diverged.rows]
+        yield diverged
     for cause, follow in _FOLLOW:
         rows = [row for row in left if (row.cause or row.rule) == cause]
         if not rows:
@@ -63,6 +73,26 @@ def consequences(facts: Facts) -> Iterator[Found]:
         if symptom is not None:
             sentence += f"; {symptom.message}"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _diverged(facts: Facts) -> Found | None:
+    """Return the step whose gradient the training did not survive.
+
+    The norms of the steps between it and the first value that is not finite stay as large, so the
+    values follow from the step.
+    """
+    spike = next((row for row in facts.rows if row.rule == "grad_norm_spikes"), None)
+    bad = [row for row in facts.rows if row.rule in {"finite", "finite_steps"}]
+    training = facts.report.training
+    first = None if training is None else first_bad(training)
+    if spike is None or spike.step is None or not bad or training is None or first is None:
+        return None
+    since = [norm for step, norm in series(training, "grad_norm") if step >= spike.step]
+    if not since or min(since) < _STAYS * since[0]:
+        return None
+    rest = [row for row in facts.rows if row.rule in _OF_DIVERGENCE]
+    sentence = f"{spike.message}; from step {first.step:,} on, values are not finite"
+    return Found(spike.rule, sentence, spike.target, (spike, *bad, *rest))
 
 
 def _telling(row: CheckRow) -> tuple[str, int]:

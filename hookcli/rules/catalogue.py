@@ -57,6 +57,7 @@ from hookcli.rules.trainability import (
 from hookcli.rules.training import (
     finite_steps,
     grad_norm_grows,
+    grad_norm_spikes,
     learning_rate,
     loss_falls,
     loss_spikes,
@@ -124,6 +125,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_falls.RULE,
         loss_spikes.RULE,
         grad_norm_grows.RULE,
+        grad_norm_spikes.RULE,
         zero_grad_called.RULE,
         optimizer_steps.RULE,
         optimizer_model.RULE,

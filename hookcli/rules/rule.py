@@ -110,7 +110,8 @@ class Rule:
     forward.
 
     A rule `of_training` is always judged for a training of `hookcli run`: by `judge` for each
-    record, and by `judge_run`, if there is one, for the training as a whole.
+    record, and by `judge_run`, if there is one, for the training as a whole. It looks at the steps
+    that were observed in detail, or at `every_step`.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Rule:
     ranks: bool = False
     diagnoses: bool = False
     of_training: bool = False
+    every_step: bool = False
     looks_at: str = ""
     needs: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()
     watches: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()

@@ -77,10 +77,36 @@ def test_a_step_that_was_interrupted_is_not_counted_in_detail():
 def test_the_summary_of_a_training_without_a_problem():
     assert summary(CNN, View(width=200)).splitlines() == [
         "hookcli run train.py --epochs 1: completed, 13 of 938 steps in detail (0-2,every:100)",
-        "no problem found; 2 rules looked at values, gradients",
+        "no problem found in 13 of 938 steps; 2 rules looked at values, gradients",
         "Net (Adadelta): 938 steps, loss 2.3 → 0.04807, gradient norm 0.08359 to 4, lr 0.01, "
         "update ratio 0.001",
     ]
+
+
+@pytest.mark.parametrize(
+    ("examined", "sampled", "line"),
+    [
+        (("loss_falls",), (0, 1), "no problem found in all 4 steps; 1 rule looked at losses"),
+        (
+            ("finite", "loss_falls", "loss_spikes"), (0, 1),
+            "no problem found; 2 rules looked at losses in all 4 steps, and 1 at values in 2 of 4 "
+            "steps",
+        ),
+        (
+            ("finite", "loss_falls"), (0, 1, 2, 3),
+            "no problem found in all 4 steps; 2 rules looked at values, losses",
+        ),
+    ],
+)  # fmt: skip
+def test_the_verdict_tells_in_which_steps_it_looked(examined, sampled, line):
+    whole = record(total=4)
+    steps = dataclasses.replace(whole.training, sampled=sampled)
+    good = training(dataclasses.replace(whole, training=steps), diagnoses=(), examined=examined)
+    for text in (summary(good, View(width=200)), FORMATS["table"].render(good, View(width=200))):
+        assert line in text.splitlines()
+    only = FORMATS["table"].render(good, View(width=200, only_findings=True))
+    assert line in only.splitlines()
+    assert line.removeprefix("no") in FORMATS["html"].render(good, View())
 
 
 def test_the_summary_tells_the_problem_first_and_how_to_see_it_again():

@@ -108,6 +108,7 @@ RULES = [
     ("loss_falls", "warning", "of_training", {"steps": 60}),
     ("loss_spikes", "warning", "of_training", {"factor": 3.0, "deviations": 10.0}),
     ("grad_norm_grows", "warning", "of_training", {"factor": 100.0}),
+    ("grad_norm_spikes", "warning", "of_training", {"factor": 100.0}),
     ("zero_grad_called", "error", "of_training", {}),
     ("optimizer_steps", "warning", "of_training", {}),
     ("optimizer_model", "warning", "of_training", {}),

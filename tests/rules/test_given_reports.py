@@ -40,7 +40,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
         (NO_STEPS, ["eval_while_training", "finite_steps", "graphless_training", "learning_rate",
                     "loss_falls", "loss_scale", "loss_spikes", "optimizer_model", "skipped_steps",
                     "optimizer_steps", "unchanged_parameters", "unheld_parameters",
-                    "grad_norm_grows", "zero_grad_called"]),
+                    "grad_norm_grows", "grad_norm_spikes", "zero_grad_called"]),
         ("where gradients end was not measured", ["connected", "grad_cuts"]),
         ("this run has no forward in eval mode", ["dropout_in_eval", "eval_stateless"]),
         ("this run did not replace any samples", ["batch_independent"]),

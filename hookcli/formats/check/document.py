@@ -19,12 +19,15 @@ from hookcli.rules.verdict import Verdict, verdict_of
 from hookcli.text import pluralize
 
 
-def build(report: Report, view: View) -> Document:
-    """Return the document, whose last line begins with PASSED or FAILED."""
+def build(report: Report, view: View, good: str | None = None) -> Document:
+    """Return the document, whose last line begins with PASSED or FAILED.
+
+    `good` is the verdict if there is no problem.
+    """
     rows = check_rows.select_rows(report, view)
     return Document(
         common.title(report),
-        (common.facts(report), common.verdict(report), outcomes(rows, _told(report))),
+        (common.facts(report), common.verdict(report, good), outcomes(rows, _told(report))),
         summary.run_notes(report),
         last_line(report, view),
     )

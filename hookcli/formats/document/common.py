@@ -64,8 +64,8 @@ def facts(report: Report) -> FactsBlock:
     return FactsBlock([Fact(label, text, is_title=i == 0) for i, (label, text) in enumerate(pairs)])
 
 
-def verdict(report: Report) -> VerdictBlock:
-    """Return the verdict of a report."""
+def verdict(report: Report, good: str | None = None) -> VerdictBlock:
+    """Return the verdict of a report. `good` is the line if there is no problem."""
     return VerdictBlock(
         [
             Cause(
@@ -77,7 +77,7 @@ def verdict(report: Report) -> VerdictBlock:
             for item in shown(report)
         ],
         more=left_out(report),
-        good=nothing_found(report),
+        good=nothing_found(report) if good is None else good,
         failure="" if report.error is None else summary.failure(report.error),
     )
 

@@ -49,15 +49,18 @@ def more_findings(left: int) -> str:
     return f"{counted(left, 'more finding')} in Checks" if left > 0 else ""
 
 
-def verdict(report: Report, total: int) -> tuple[str, str]:
-    """Return the state of the verdict and its sentence; `total` is the number of findings."""
+def verdict(report: Report, total: int, good: str | None = None) -> tuple[str, str]:
+    """Return the state of the verdict and its sentence; `total` is the number of findings.
+
+    `good` is the sentence if there is no problem.
+    """
     if report.error is not None:
         return "error", f"The run failed: {summary.failure(report.error)}"
     if total:
         worst = any(row.status == "fail" and row.severity == "error" for row in report.checks)
         worst = worst or any(row.severity == "error" for row in report.diagnoses or ())
         return ("error" if worst else "warning"), f"{counted(total, 'finding')}, the worst first:"
-    text = nothing_found(report)
+    text = nothing_found(report) if good is None else good
     if text:
         return "good", sentence(text)
     return "neutral", "No rule was evaluated"

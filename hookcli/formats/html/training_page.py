@@ -11,6 +11,7 @@ from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.html.data.run import record_index, record_of_check, run
 from hookcli.formats.html.page import Finding, Header, write_page
 from hookcli.formats.html.report_page import MOST, more_findings, of_check, of_diagnosis, verdict
+from hookcli.formats.parts.verdict import nothing_in_steps
 from hookcli.formats.training.document import head
 from hookcli.formats.training.facts import training_of
 from hookcli.formats.training.findings import notes
@@ -35,7 +36,7 @@ def render(report: TrainingReport, view: View) -> str:
 
 def _header(report: TrainingReport, whole: Report, references: Sequence[References]) -> Header:
     found, total = _findings(report, whole, references)
-    state, sentence = verdict(whole, total)
+    state, sentence = verdict(whole, total, nothing_in_steps(report))
     return Header(
         title=escape(report.script.name),
         command=whole.command,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hookcli.report.findings import Diagnosis
 from hookcli.report.report import Report
-from hookcli.rules.catalogue import looked_at
+from hookcli.report.training import TrainingReport
+from hookcli.rules.catalogue import CATALOGUE, looked_at
 from hookcli.text import counted, join_names
 
 _MOST = 3  # sentences
@@ -31,6 +34,43 @@ def nothing_found(report: Report) -> str:
     """
     if report.diagnoses is None or report.diagnoses or report.error is not None:
         return ""
+    return f"{GOOD}; {_rules(report.examined or ())}"
+
+
+def nothing_in_steps(report: TrainingReport) -> str:
+    """Return the line of a training without diagnoses: what was looked at, in which of its steps.
+
+    "" if nothing was judged, or the script raised an exception.
+    """
+    if report.diagnoses is None or report.diagnoses or report.script.ended == "exception":
+        return ""
+    trainings = [row.training for row in report.records if row.training is not None]
+    total = sum(training.total for training in trainings)
+    sampled = sum(len(training.sampled) for training in trainings)
+    kept = sum(len(training.steps) for training in trainings)
     rules = report.examined or ()
-    what = looked_at(rules)
-    return f"{GOOD}; {counted(len(rules), 'rule')} looked at {join_names(what, len(what))}"
+    of_every = [name for name in rules if CATALOGUE[name].every_step]
+    detailed = [name for name in rules if not CATALOGUE[name].every_step]
+    if sampled == total or not of_every:
+        return f"{GOOD} in {_of(sampled, total)}; {_rules(rules)}"
+    where = f"in {_of(kept, total)}"
+    if not detailed:
+        return f"{GOOD} {where}; {_rules(of_every)}"
+    return (
+        f"{GOOD}; {_rules(of_every)} {where}, and {len(detailed):,} at {_what(detailed)} in "
+        f"{_of(sampled, total)}"
+    )
+
+
+def _of(some: int, total: int) -> str:
+    steps = counted(total, "step")
+    return f"{some:,} of {steps}" if some < total else f"all {steps}" if total > 1 else steps
+
+
+def _rules(names: Sequence[str]) -> str:
+    return f"{counted(len(names), 'rule')} looked at {_what(names)}"
+
+
+def _what(names: Sequence[str]) -> str:
+    what = looked_at(names)
+    return join_names(what, len(what))

@@ -11,7 +11,7 @@ from hookcli.formats.document import common
 from hookcli.formats.document.document import Block, Document, Fact, FactsBlock, TableBlock
 from hookcli.formats.order import notes as order_notes
 from hookcli.formats.parts import summary
-from hookcli.formats.parts.verdict import shown
+from hookcli.formats.parts.verdict import nothing_in_steps, shown
 from hookcli.formats.training import details, facts, findings
 from hookcli.formats.training.selection import shown_records
 from hookcli.formats.training.steps import GIVE_WAY, columns, select_steps
@@ -73,7 +73,7 @@ def failed(report: TrainingReport) -> list[tuple[str, str]]:
 def build(report: TrainingReport, view: View) -> Document:
     """Return the document with the figures, the steps and the tables of each record."""
     if view.only_findings:
-        return check.build(merged(report), view)
+        return check.build(merged(report), view, nothing_in_steps(report))
     records, inner = shown_records(report, view)
     blocks: list[Block] = []
     for record in records:
@@ -95,7 +95,7 @@ def document(report: TrainingReport, records: Sequence[Block], notes: Sequence[s
                 Fact(label, text, is_title=i == 0, wraps=True)
                 for i, (label, text) in enumerate(head(report))
             ]),
-            common.verdict(merged(report)),
+            common.verdict(merged(report), nothing_in_steps(report)),
             *records,
             findings.problems(report),
             common.problems(failed(report)),

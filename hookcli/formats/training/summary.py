@@ -6,6 +6,7 @@ from hookcli.formats.check.merged import merged
 from hookcli.formats.document import common
 from hookcli.formats.document.document import Document, LinesBlock, SectionBlock
 from hookcli.formats.document.terminal import brief
+from hookcli.formats.parts.verdict import nothing_in_steps
 from hookcli.formats.training import facts, findings
 from hookcli.formats.view import View
 from hookcli.report.training import TrainingReport
@@ -29,7 +30,7 @@ def build(report: TrainingReport) -> Document:
         name,
         (
             SectionBlock(f"hookcli run {name}", (facts.ending(report), facts.observed(report))),
-            common.verdict(merged(report)),
+            common.verdict(merged(report), nothing_in_steps(report)),
             *(facts.section(row)._replace(place="") for row in records[:_RECORDS]),
             LinesBlock([f"{counted(left, 'more record')}: `-f table` shows all"] if left else []),
             findings.problems(report),

@@ -47,6 +47,7 @@ RULE = Rule(
     name="finite_steps",
     severity="error",
     of_training=True,
+    every_step=True,
     looks_at="losses",
     says="the loss and the gradients of each step of a training are finite",
     computes="Looks at the loss and the norm of all gradients of each known step. A step that "

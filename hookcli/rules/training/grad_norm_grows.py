@@ -61,7 +61,8 @@ RULE = Rule(
     name="grad_norm_grows",
     severity="warning",
     of_training=True,
-    looks_at="gradients",
+    every_step=True,
+    looks_at="gradient norms",
     says="the norm of all gradients does not explode over the steps of a training",
     computes="Compares the median norm of the last third of the known steps with that of the first "
     "third. It explodes if it is larger by `factor`, and a late norm is above an early one in 90 % "

@@ -64,6 +64,7 @@ RULE = Rule(
     name="learning_rate",
     severity="error",
     of_training=True,
+    every_step=True,
     looks_at="optimizers",
     says="the learning rate is above zero in most steps of a training",
     computes="Counts the steps in which the learning rate of all groups of the optimizer is 0, or "

@@ -107,6 +107,7 @@ RULE = Rule(
     name="loss_falls",
     severity="warning",
     of_training=True,
+    every_step=True,
     looks_at="losses",
     says="the loss of a training falls",
     computes="Compares the losses of the first third of the known steps with those of the last "

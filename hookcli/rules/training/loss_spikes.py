@@ -94,6 +94,7 @@ RULE = Rule(
     name="loss_spikes",
     severity="warning",
     of_training=True,
+    every_step=True,
     looks_at="losses",
     says="the loss does not jump back to where it started",
     computes="Compares each loss with the 20 known ones before it. It is a spike if it and the "

@@ -136,7 +136,8 @@ GRAPHLESS = Rule(
     name="graphless_training",
     severity="warning",
     of_training=True,
-    looks_at="modes",
+    every_step=True,
+    looks_at="modes without gradients",
     says="a model is evaluated in eval mode",
     computes="Counts the calls of the model under torch.no_grad or inference_mode in train mode. "
     "Fails if there are some, none in eval mode, and the model has dropout (p > 0) or batch "

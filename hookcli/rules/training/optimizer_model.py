@@ -62,6 +62,7 @@ RULE = Rule(
     name="optimizer_model",
     severity="warning",
     of_training=True,
+    every_step=True,
     looks_at="optimizers",
     says="an optimizer has the parameters of the model that is trained",
     computes="Counts the parameters of the optimizer whose gradient is None at every sampled step. "

@@ -49,7 +49,8 @@ RULE = Rule(
     name="optimizer_steps",
     severity="warning",
     of_training=True,
-    looks_at="updates",
+    every_step=True,
+    looks_at="optimizer steps",
     says="backward passes are followed by a step that changes parameters",
     computes="If backward ran at least twice and no optimizer made a step, some parameter must "
     "differ between the sampled backward passes, as it does if the script changes it by hand.",

@@ -62,6 +62,7 @@ RULE = Rule(
     name="unheld_parameters",
     severity="warning",
     of_training=True,
+    every_step=True,
     looks_at="optimizers",
     says="an optimizer has each trainable parameter that gets a gradient",
     computes="Compares the parameters of the model that require grad with those of all optimizers "

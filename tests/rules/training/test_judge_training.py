@@ -88,6 +88,12 @@ def test_the_first_value_that_is_not_finite_is_the_first_sentence():
         ({"lr": lambda _: 0.0, "loss": FLAT}, {}, "learning_rate_zero", "loss_falls"),
         ({"loss": UP}, {"never_zeroed": True}, "zero_grad_called", "loss_falls"),
         ({"grad_norm": lambda i: 1.1**i, "loss": UP}, {}, "grad_norm_grows", "loss_falls"),
+        (
+            {"grad_norm": lambda i: 1e3 if i == 9 else 1.0, "loss": UP},
+            {},
+            "grad_norm_spikes",
+            "loss_falls",
+        ),
     ],
 )
 def test_a_loss_that_does_not_fall_follows_from_its_cause(figures, more, cause, explains):
@@ -95,6 +101,24 @@ def test_a_loss_that_does_not_fall_follows_from_its_cause(figures, more, cause, 
     assert diagnosis.cause == cause
     assert explains in diagnosis.rules
     assert "; the loss " in diagnosis.sentence
+
+
+@pytest.mark.parametrize(("between", "first"), [(9e5, "grad_norm_spikes"), (1.0, "finite")])
+def test_values_that_are_not_finite_follow_from_a_spike_that_the_training_does_not_survive(
+    between, first
+):
+    norms = {40: 7e6, **dict.fromkeys(range(41, 43), between)}
+    figures = {
+        "grad_norm": lambda i: "nan" if i > 42 else norms.get(i, 1.0),
+        "loss": lambda i: "nan" if i > 42 else 1.0 / (1 + i),
+    }
+    diagnoses = verdict(record(figures=figures)).diagnoses
+    assert diagnoses[0].cause == first
+    if first == "grad_norm_spikes":
+        (diagnosis,) = diagnoses
+        assert diagnosis.severity == "error"
+        assert "finite_steps" in diagnosis.rules
+        assert diagnosis.sentence.endswith("; from step 43 on, values are not finite")
 
 
 def test_a_parameter_without_a_gradient_is_told_once():

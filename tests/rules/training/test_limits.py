@@ -188,6 +188,35 @@ def test_at_least_six_norms_above_zero_are_needed():
     assert norms([0.5] * 3 + [1e3] * 3).status == "fail"
 
 
+def spike(values, options=(), **more):
+    return judged("grad_norm_spikes", steps_of("grad_norm", values, first=3), options, **more)
+
+
+def test_a_spike_of_the_norm_needs_ten_norms_above_zero():
+    assert spike([0.5] * 8 + [0.0, 1e3]).message == (
+        "the gradient norms of 9 steps are known, at least 10 are needed"
+    )
+    assert spike([0.5] * 9 + [1e3]).status == "fail"
+
+
+@pytest.mark.parametrize(("top", "status"), [(50.0, "pass"), (50.1, "fail")])
+def test_a_norm_a_hundred_times_the_usual_ones_is_a_spike(top, status):
+    found = spike([0.5] * 10 + [top] + [0.5] * 9)
+    assert (found.status, found.value, found.limit) == (status, top / 0.5, 100)
+    assert spike([0.5] * 10 + [top / 10] + [0.5] * 9, {"factor": 10}).status == status
+    if status == "fail":
+        assert (found.step, found.place, found.kind) == (13, PLACE, "spike")
+        assert found.message == (
+            "the norm of all gradients is 50.1 at step 13, and at most 0.5 in usual steps"
+        )
+
+
+def test_the_first_five_norms_are_usual_and_further_spikes_are_listed():
+    assert spike([0.5] * 4 + [99.0] + [0.5] * 9 + [99.0 * 100]).status == "pass"
+    assert spike([0.5] * 4 + [99.0] + [0.5] * 9 + [99.0 * 101]).status == "fail"
+    assert spike([0.5] * 20 + [60.0, 0.5, 70.0]).message.endswith("; it is as large at step 25")
+
+
 @pytest.mark.parametrize(("last", "status"), [(50.0, "pass"), (50.1, "fail")])
 def test_norms_that_grow_by_a_factor_of_a_hundred(last, status):
     found = norms([0.5] * 4 + [70.0] + [last] * 3)

@@ -82,6 +82,10 @@ FOUND = [
     ("loss_spikes", {"loss": lambda i: 40.0 if i > 79 else 2.3 / (1 + i)}, {}, "does not return"),
     ("loss_spikes", {"loss": lambda i: 40.0 if i in {80, 81} else 2.3 / (1 + i)}, {}, "at step 80"),
     ("grad_norm_grows", {"grad_norm": lambda i: 1.1**i}, {}, "the norm of all gradients explodes"),
+    (
+        "grad_norm_spikes", {"grad_norm": lambda i: 7e6 if i == 40 else 1 + noise(i)}, {},
+        "is 7e+06 at step 40, and at most 1.1 in usual steps",
+    ),
     ("zero_grad_called", {}, {"never_zeroed": True}, "zero_grad is never called"),
     (
         "optimizer_steps", {},
@@ -160,6 +164,11 @@ FINE = [
     # A new task: the loss falls again from its new level.
     ("loss_spikes", {"loss": lambda i: 2.3 / (1 + i) if i < 80 else 60 / (i - 60)}, {}),
     ("loss_spikes", {"loss": lambda i: 1e-7 * (50 if i == 80 else 1) + (i < 3)}, {}),
+    # A model that fits its data: a hard sample gives the gradients of the first steps again.
+    ("grad_norm_spikes", {"grad_norm": lambda i: 3.0 if i < 6 or i % 20 == 0 else 1e-6}, {}),
+    # A term of the loss that is there now and then; a norm that grows, which another rule tells.
+    ("grad_norm_spikes", {"grad_norm": lambda i: 1.0 if i % 8 else 500.0}, {}),
+    ("grad_norm_spikes", {"grad_norm": lambda i: 1.1**i}, {}),
     ("learning_rate", {"lr": lambda i: min(i, 119 - i) / 100}, {}),  # a warm-up, and 0 at the end
     # Small weights that become large, with a lower loss.
     ("update_ratio", {"update_ratio": lambda i: 60.0 if i < 1 else 0.1}, {}),

@@ -213,6 +213,7 @@ ATTRIBUTES: dict[str, Private] = {
         "torch.nn.modules.module", "an entry that torch forgets when a global hook is removed"
     ),
     "_sequence_nr": Private("torch.autograd.graph.Node", "orders nodes as they were created"),
+    "_input_metadata": Private("torch.autograd.graph.Node", "the shape of what a node computed"),
     "_raw_saved_*": Private("torch.autograd.graph.Node", "the bytes that backward will read"),
     "_saved_*": Private("torch.autograd.graph.Node", "the settings of an activation function"),
     "_backward_hooks": Private("torch.Tensor", "the hooks on a tensor when a model is loaded"),

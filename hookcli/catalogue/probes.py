@@ -88,6 +88,20 @@ _ROWS = (
         {"loss_inputs": "trainability:LossInput"},
     ),
     Probe(
+        "loss_broadcasts",
+        "the shapes that the loss compares, read from its autograd graph",
+        Way.OBSERVES,
+        "trainability.graph_shapes:observe",
+        {"loss_broadcasts": "trainability:ShapePair"},
+    ),
+    Probe(
+        "reshaped_axes",
+        "the shapes of views, read from the autograd graph",
+        Way.OBSERVES,
+        "trainability.graph_shapes:observe",
+        {"reshaped_axes": "trainability:ShapePair"},
+    ),
+    Probe(
         "shared_memory",
         "a comparison of the memory of parameters",
         Way.OBSERVES,
@@ -113,7 +127,7 @@ _ROWS = (
         "two additional forwards in eval mode",
         Way.RERUNS,
         "determinism:repeat_in_eval",
-        {"repeat_eval": _REPEATED},
+        {"repeat_eval": _REPEATED, "eval_dropout": "trainability:EvalDropout"},
         repeats_batch=True,
     ),
     Probe(

@@ -22,11 +22,12 @@ from hookcli.engine.probes.batch_growth import _Shapes
 from hookcli.engine.probes.batch_independence import samples
 from hookcli.engine.probes.cuts import cuts
 from hookcli.engine.probes.determinism import change, compare, repeat
+from hookcli.engine.probes.dropout_watch import _Running
 from hookcli.engine.probes.lost_gradients import LostGradients
 from hookcli.engine.probes.non_finite import Values
 from hookcli.engine.probes.trainability import loss_graph, start_state
 from hookcli.engine.probes.trainability.causality import causality
-from hookcli.engine.probes.trainability.eval_forward import _Running, eval_forward
+from hookcli.engine.probes.trainability.eval_forward import eval_forward
 from hookcli.engine.probes.trainability.unregistered import UnregisteredParameters
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import as_batch

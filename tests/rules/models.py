@@ -202,7 +202,15 @@ class FreshGenerator(Between):
         return generator
 
 
+class ForgottenMode(Between):
+    """Dropout that is always active, because F.dropout is not told the mode."""
+
+    function = staticmethod(lambda x: F.dropout(x, 0.5))
+
+
 class AlwaysDropout(Between):
+    """Monte Carlo dropout, which is meant."""
+
     function = staticmethod(lambda x: F.dropout(x, 0.5, training=True))
 
 

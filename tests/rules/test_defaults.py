@@ -97,9 +97,11 @@ RULES = [
     ("update_ratio", "warning", "of_training", {"at": ("*",), "min": 1e-08, "max": 10.0}),
     ("gradient_clipping", "warning", "", {"limit": None, "least": 3}),
     ("double_softmax", "warning", "diagnoses", {}),
+    ("loss_broadcasts", "warning", "diagnoses", {}),
+    ("reshaped_axes", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
-    ("dropout_in_eval", "warning", "", {}),
+    ("dropout_in_eval", "warning", "diagnoses", {}),
     ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
     ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
     ("unregistered_parameters", "warning", "diagnoses", {}),
@@ -187,7 +189,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
         (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
         (
             watched(),
-            "first_non_finite unreached activations loss_inputs shared_memory unregistered",
+            "first_non_finite unreached activations loss_inputs loss_broadcasts reshaped_axes "
+            "shared_memory unregistered",
         ),
     )
     for made, names in requests:

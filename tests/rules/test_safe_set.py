@@ -15,6 +15,7 @@ FAULTS = [
     ("HoldsNan", "finite", "b.weight"),
     ("Detached", "grad_exists", "a"),
     ("UnusedParameter", "grad_exists", ""),
+    ("ForgottenMode", "dropout_in_eval", "middle"),
     ("TimesZero", "grad_exists", "a"),
     ("UnusedHead", "uncalled_modules", "head"),
     ("UnusedBlock", "uncalled_modules", "block"),

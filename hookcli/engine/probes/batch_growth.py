@@ -51,8 +51,8 @@ def _run(again: Rerun, dim: int) -> list[Measurement]:
     shapes = _Shapes(dim, size)
     try:
         base = again.twice()[0]
-        with again.model.observe(shapes.enter, shapes.leave):
-            more = again.forward("eval", map_batch(again.batch, longer))
+        observed = again.model.observe(shapes.enter, shapes.leave)
+        more = again.forward("eval", map_batch(again.batch, longer), within=observed)
     except Exception:  # noqa: BLE001  # the user's code may raise anything: shapes are unknown
         return []
     return shapes.measurements if _grew(base, more) else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -31,8 +32,7 @@ def cuts(again: Rerun, lost: LostGradients, *, everything: bool) -> list[Measure
     if is_scripted(again.model.root):
         return [Measurement(probe, "", None, {"why": _SCRIPTED}, None) for probe in (CUT, REASON)]
     tracer = GradientTracer(again.model)
-    observed = again.model.observe(tracer.enter, tracer.leave)
-    with observed, tracer, again.running(again.plan.mode) as output:
+    with again.running(again.plan.mode, within=_traced(again, tracer)) as output:
         tracer.active = again.loss_is_users
         start = _start(again, output)
         tracer.active = False
@@ -45,6 +45,12 @@ def cuts(again: Rerun, lost: LostGradients, *, everything: bool) -> list[Measure
         rows += reasons.rounded(zero) if zero else []
     tracer.reach.clear()
     return rows
+
+
+@contextmanager
+def _traced(again: Rerun, tracer: GradientTracer) -> Iterator[None]:
+    with again.model.observe(tracer.enter, tracer.leave), tracer:
+        yield
 
 
 def _start(again: Rerun, output: Any) -> torch.Tensor | None:

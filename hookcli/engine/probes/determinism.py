@@ -75,8 +75,10 @@ def as_number(value: float) -> Number:
 
 
 def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measurement]:
-    """Measure whether two runs in eval mode differ."""
-    return single("repeat_eval", repeat(context.again, "eval"))
+    """Measure whether two runs in eval mode differ, and which dropout is active in them."""
+    value = repeat(context.again, "eval")
+    active = {"dropout": context.again.dropout.by_default}
+    return [*single("repeat_eval", value), *single("eval_dropout", active)]
 
 
 def repeat_in_train(_requests: Requests, context: RerunContext) -> list[Measurement]:

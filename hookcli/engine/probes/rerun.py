@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from hookcli.engine.losses.criteria import criterion_of
 from hookcli.engine.losses.criterion import Loss
 from hookcli.engine.neutrality.model_state import ModelState
 from hookcli.engine.prepare import set_mode
+from hookcli.engine.probes.dropout_watch import DropoutWatch
 from hookcli.engine.probes.pass_counts import PassCounts
 from hookcli.engine.seeds import ModuleGenerators, generators_kept, seed_all
 from hookcli.memory import available
@@ -79,16 +80,26 @@ class Rerun:
         self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
         self._passes = PassCounts()
+        self.dropout = DropoutWatch()  # in the runs of `twice`
 
     def twice(self) -> tuple[Outputs, Outputs]:
         """Return the outputs of two runs in eval mode; the runs happen once."""
         if self._twice is None:
-            self._twice = (self.forward("eval"), self.forward("eval"))
+            first, second = (
+                self.forward("eval", within=self.dropout.watching(self.model)) for _ in range(2)
+            )
+            self._twice = (first, second)
         return self._twice
 
-    def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
+    def forward(
+        self,
+        mode: Mode,
+        batch: Batch | None = None,
+        *,
+        within: AbstractContextManager[None] | None = None,
+    ) -> Outputs:
         """Return the tensors of the output by path. Errors of the model are passed on."""
-        with self.running(mode, batch) as output:
+        with self.running(mode, batch, within=within) as output:
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     def backward(self, output: Any) -> None:
@@ -123,9 +134,23 @@ class Rerun:
         return True
 
     @contextmanager
-    def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
-        """Yield the output of one forward, and restore the model at the end of the block."""
-        with self._restored(), torch.set_grad_enabled(self.plan.grad):
+    def running(
+        self,
+        mode: Mode,
+        batch: Batch | None = None,
+        *,
+        within: AbstractContextManager[None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield the output of one forward, and restore the model at the end of the block.
+
+        The forward runs `within` a context, which may attach hooks. One that is opened outside of
+        this block would have them restored by the next run.
+        """
+        with (
+            self._restored(),
+            torch.set_grad_enabled(self.plan.grad),
+            within or nullcontext(),
+        ):
             self._start(mode)
             yield self._call(mode, self.batch if batch is None else batch)
 

@@ -32,6 +32,16 @@ class LossInput(TypedDict):
     place: str | None
 
 
+class ShapePair(TypedDict):
+    """Two shapes in the graph of a loss: of what is compared, or before and after a view."""
+
+    what: str
+    first: list[Size]
+    second: list[Size]
+    module: str | None
+    place: str | None
+
+
 class ActiveDropout(TypedDict):
     """A function that dropped values in eval mode, and the call that it ran in."""
 
@@ -40,6 +50,12 @@ class ActiveDropout(TypedDict):
     name: str | None
     module: str | None
     place: str | None
+
+
+class EvalDropout(TypedDict):
+    """The dropout that was active in repeated forwards in eval mode."""
+
+    dropout: list[ActiveDropout]
 
 
 class EvalForward(TypedDict):

@@ -20,6 +20,7 @@ from hookcli.spec.checks import request_probe
 from hookcli.text import counted
 
 PROBE = "eval_forward"
+REPEATED = "eval_dropout"  # the dropout in the forwards of the rule deterministic
 
 
 def _measured(report: Report) -> dict[str, Any] | RuleFinding:
@@ -54,6 +55,9 @@ def _stateless(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
     value = _measured(report)
+    repeated = next((one for one in report.measurements if one.probe == REPEATED), None)
+    if isinstance(value, RuleFinding) and repeated is not None:
+        value = repeated.value
     if isinstance(value, RuleFinding):
         yield value
         return
@@ -95,9 +99,10 @@ STATELESS = Rule(
 DROPOUT = Rule(
     name="dropout_in_eval",
     severity="warning",
+    diagnoses=True,
     looks_at="eval mode",
     says="no dropout is active in eval mode",
-    computes="Runs the model once in eval mode, and watches the functions of torch that drop "
+    computes="Watches, in a forward in eval mode, the functions of torch that drop "
     "values: those of nn.functional, torch.dropout and its relatives, and "
     "scaled_dot_product_attention. Compiled and scripted code is not seen. The rule deterministic "
     "does not find it, because dropout is the same after the same seed.",

@@ -14,8 +14,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import below, first_bad, middle, series, thirds
-from hookcli.text import counted
+from hookcli.rules.training.series import below, few_norms, first_bad, middle, series, thirds
 
 _FACTOR = 100.0
 _LEAST = 6  # steps
@@ -30,8 +29,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     norms = [(step, value) for step, value in series(training, "grad_norm") if value > 0]
     if len(norms) < _LEAST:
-        count = counted(len(norms), "step")
-        yield skipped(f"the gradient norms of {count} are known, at least {_LEAST} are needed")
+        yield skipped(few_norms(norms, _LEAST))
         return
     early, late = thirds(norms)
     first, last = middle(early), middle(late)

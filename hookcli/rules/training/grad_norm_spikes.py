@@ -15,8 +15,8 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import Series, series
-from hookcli.text import counted, join_names
+from hookcli.rules.training.series import Series, few_norms, series
+from hookcli.text import join_names
 
 _FACTOR = 100.0
 _LEAST = 10  # steps
@@ -43,8 +43,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     norms = [(step, value) for step, value in series(report.training, "grad_norm") if value > 0]
     if len(norms) < _LEAST:
-        count = counted(len(norms), "step")
-        yield skipped(f"the gradient norms of {count} are known, at least {_LEAST} are needed")
+        yield skipped(few_norms(norms, _LEAST))
         return
     usual, factor = _usual(norms), options["factor"]
     spikes = [(step, value) for step, value in norms[_FIRST:] if value > factor * usual]

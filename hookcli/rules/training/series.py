@@ -13,6 +13,7 @@ from hookcli.report.report import ParameterRow, Report
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.values import Number
 from hookcli.rules.select import owner
+from hookcli.text import counted
 
 Figure: TypeAlias = Literal["loss", "grad_norm", "lr", "scale"]
 # The share of a gradient that rounding errors can reach in a sum of thousands of terms, by dtype.
@@ -43,6 +44,12 @@ def series(training: TrainingInfo, figure: Figure) -> Series:
     rows = [row for row in training.steps if row.step < last and not row.skipped]
     pairs = ((row.step, real(getattr(row, figure))) for row in rows)
     return [(step, value) for step, value in pairs if value is not None]
+
+
+def few_norms(norms: Series, least: int) -> str:
+    """Return why a rule cannot judge so few gradient norms."""
+    count = counted(len(norms), "step")
+    return f"the gradient norms of {count} are known, at least {least} are needed"
 
 
 def first_bad(training: TrainingInfo) -> StepRow | None:

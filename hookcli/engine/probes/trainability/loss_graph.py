@@ -31,7 +31,7 @@ _BCE = "BinaryCrossEntropyBackward0"
 _LOSSES = (*_NLL, _LOGITS, _BCE)
 _LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
 # Nodes whose output has the values of their input, in another shape, dtype or selection.
-_SAME_VALUES = {
+SAME_VALUES = {
     f"{name}Backward0"
     for name in (
         "View", "UnsafeView", "ReshapeAlias", "Alias", "Transpose", "T", "Permute", "Squeeze",
@@ -44,7 +44,7 @@ _MOST_TERMS = 20
 _ROWS = 4  # rows of a result that are compared
 
 
-def _nodes(start: torch.Tensor) -> Iterator[Node]:
+def nodes_behind(start: torch.Tensor) -> Iterator[Node]:
     """Yield the nodes behind a tensor, each once, those near the loss first."""
     todo = [] if start.grad_fn is None else [start.grad_fn]
     seen = set(todo)
@@ -61,7 +61,7 @@ def _nodes(start: torch.Tensor) -> Iterator[Node]:
 def _behind(node: Node, argument: int = 0) -> Node | None:
     """Return the node that computed an argument, before changes of shape and dtype."""
     current = node.next_functions[argument][0] if len(node.next_functions) > argument else None
-    while current is not None and current.name() in _SAME_VALUES:
+    while current is not None and current.name() in SAME_VALUES:
         current = current.next_functions[0][0]
     return current
 
@@ -90,7 +90,7 @@ class LossGraph(ProbeWatcher):
             return
         self._reported: set[Node] = set()
         found = 0
-        for node in _nodes(start):
+        for node in nodes_behind(start):
             if node.name() not in _LOSSES and node.name() != _LOG_SOFTMAX:
                 continue
             try:
@@ -110,7 +110,7 @@ class LossGraph(ProbeWatcher):
             if made is not None and made[1] not in self._reported:
                 what, source = made
                 self._reported.add(source)
-                name, index, kind = _place_of(source, owners, calls)
+                name, index, kind = place_of(source, owners, calls)
                 what["classes"] = _classes(source)
                 value = {**what, "module": kind[0], "place": kind[1]}
                 rows.append((PROBABILITIES, name, index, value))
@@ -120,7 +120,7 @@ class LossGraph(ProbeWatcher):
         return len(rows)
 
 
-def _place_of(
+def place_of(
     node: Node, owners: NodeOwners, calls: dict[int, Call]
 ) -> tuple[str, int | None, tuple[str | None, str | None]]:
     """Return name, number, type and place of the call that made a node; "" if none did."""
@@ -132,7 +132,7 @@ def _place_of(
 
 
 def _named(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> tuple[str, int | None]:
-    return _place_of(node, owners, calls)[:2]
+    return place_of(node, owners, calls)[:2]
 
 
 def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node] | None:

@@ -1,0 +1,65 @@
+"""The cases: what is wrong in a file, or why it is healthy, and in which half it is."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+HALVES = ("tuning", "held_out")
+_MARK = re.compile(r"# here\s*$")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file. `cause` and `place` are regular expressions, None in a healthy case.
+
+    A sentence that matches `cause`, or that names `place` or one of the `lines`, is about the
+    fault.
+    """
+
+    path: Path
+    cause: re.Pattern[str] | None
+    place: re.Pattern[str] | None
+    lines: frozenset[int]
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    @property
+    def is_training(self):
+        return self.path.parts[-3] == "trainings"
+
+    @property
+    def is_broken(self):
+        return self.path.parts[-2] == "broken"
+
+    @property
+    def half(self):
+        """The half of the set, which only the name decides."""
+        return HALVES[hashlib.sha256(self.name.encode()).digest()[0] & 1]
+
+
+def _field(text, name):
+    """Return a field of the docstring as a pattern."""
+    match = re.search(rf"^{name}:\s*(.+?)(?=^\w+:|\Z)", text, re.MULTILINE | re.DOTALL)
+    return match and re.compile(" ".join(match[1].split()), re.IGNORECASE)
+
+
+def read(path):
+    """Return the case of a file."""
+    source = path.read_text()
+    text = ast.get_docstring(ast.parse(source)) or ""
+    marked = (n for n, line in enumerate(source.splitlines(), 1) if _MARK.search(line))
+    return Case(path, _field(text, "Cause"), _field(text, "Place"), frozenset(marked))
+
+
+def cases(half=None, kinds=("models", "trainings")):
+    """Return the cases of a half, or all, by kind and name."""
+    paths = [path for kind in kinds for path in sorted((FOLDER / kind).glob("*/*.py"))]
+    found = [read(path) for path in paths if path.stem != "__init__"]
+    return [case for case in found if half is None or case.half == half]

@@ -1,0 +1,169 @@
+"""The dropout that is active while a model runs in eval mode."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+from hookcli.models import places
+from hookcli.models.model import Call, Model
+
+# The functions of torch that drop values, with the positions and names of what turns them on: the
+# probability, and whether the model trains (None for those that are always on).
+_PLAIN = ((1, "p"), (2, "training"))
+_LOW_LEVEL = ((1, "p"), (2, "train"))
+_Argument = tuple[int, str]
+_DROPPING: dict[str, tuple[_Argument, _Argument | None]] = {
+    **dict.fromkeys(
+        ("torch.nn.functional.dropout", "torch.nn.functional.dropout1d",
+         "torch.nn.functional.dropout2d", "torch.nn.functional.dropout3d",
+         "torch.nn.functional.alpha_dropout", "torch.nn.functional.feature_alpha_dropout"),
+        _PLAIN,
+    ),
+    **dict.fromkeys(
+        ("dropout", "dropout_", "alpha_dropout", "alpha_dropout_", "feature_dropout",
+         "feature_dropout_", "feature_alpha_dropout", "native_dropout"),
+        _LOW_LEVEL,
+    ),
+    "scaled_dot_product_attention": ((4, "dropout_p"), None),
+    "torch.nn.functional.multi_head_attention_forward": ((10, "dropout_p"), (13, "training")),
+}  # fmt: skip
+_MOST = 20  # places that are reported
+
+
+class DropoutWatch:
+    """Notes the functions that drop values while `watching`: all, and those by torch's default.
+
+    The latter get no argument that tells whether the model trains. A call with `training=True` may
+    be meant, as in Monte Carlo dropout.
+    """
+
+    def __init__(self) -> None:
+        self.every: list[dict[str, Any]] = []
+        self.by_default: list[dict[str, Any]] = []
+
+    @contextmanager
+    def watching(self, model: Model) -> Iterator[None]:
+        """Note what drops values while the context is open."""
+        calls = _Running()
+        noted = _Functions(calls)
+        with model.observe(calls.enter, calls.leave), noted:
+            yield
+        self.every = [row for row, _ in noted.seen.values()]
+        self.by_default = [row for row, is_default in noted.seen.values() if is_default]
+
+
+class _Running:
+    """The calls that run, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Call] = []
+
+    def enter(self, call: Call, _batch: Any) -> None:
+        self.stack.append(call)
+
+    def leave(self, call: Call, _output: Any, _error: BaseException | None) -> None:
+        if call in self.stack:
+            del self.stack[self.stack.index(call) :]
+
+
+class _Functions(TorchFunctionMode):
+    """Notes the calls of functions that drop values."""
+
+    def __init__(self, calls: _Running) -> None:
+        self._calls = calls
+        self.seen: dict[tuple[str, str | None], tuple[dict[str, Any], bool]] = {}
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        options = kwargs or {}
+        names = _DROPPING.get(_name(func))
+        if names is not None and len(self.seen) < _MOST:
+            probability, training = names
+            p = _argument(func, probability, args, options)
+            on = training is None or _argument(func, training, args, options)
+            if isinstance(p, int | float) and p > 0 and on:
+                frame = _caller(sys._getframe(1))
+                is_default = training is None or _is_omitted(frame, training)
+                self._note(_name(func).rpartition(".")[2], float(p), frame, is_default=is_default)
+        return func(*args, **options)
+
+    def _note(self, function: str, p: float, frame: FrameType | None, *, is_default: bool) -> None:
+        call = self._calls.stack[-1] if self._calls.stack else None
+        name = None if call is None else call.name
+        place = None if frame is None else places.of_frame(frame)
+        module = None if call is None else call.type
+        row = {"function": function, "p": p, "name": name, "module": module, "place": place}
+        self.seen.setdefault((name or "", place), (row, is_default))
+
+
+def _name(func: Any) -> str:
+    name = getattr(func, "__name__", "")
+    module = getattr(func, "__module__", None)
+    return f"{module}.{name}" if module == "torch.nn.functional" else str(name)
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """Return the frame that called a function of torch: torch calls itself with all arguments."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "torch":
+        frame = frame.f_back
+    return frame
+
+
+def _is_omitted(frame: FrameType | None, argument: _Argument) -> bool:
+    """Return whether the call that a frame makes is written without an argument.
+
+    False if the source is not known, or gives arguments by `*` or `**`.
+    """
+    call = None if frame is None else _written_call(frame)
+    if call is None:
+        return False
+    position, name = argument
+    stars = any(isinstance(one, ast.Starred) for one in call.args)
+    return (
+        not stars
+        and len(call.args) <= position
+        and {None, name}.isdisjoint(keyword.arg for keyword in call.keywords)
+    )
+
+
+def _written_call(frame: FrameType) -> ast.Call | None:
+    """Return the source of the call that a frame makes; None if it is not known, or before 3.11."""
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:
+        return None
+    first, last, start, end = next(islice(positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if first is None or last is None or start is None or end is None:
+        return None
+    lines = [linecache.getline(frame.f_code.co_filename, n) for n in range(first, last + 1)]
+    encoded = [line.encode() for line in lines]
+    encoded[-1] = encoded[-1][:end]
+    encoded[0] = encoded[0][start:]
+    try:
+        parsed = ast.parse(b"".join(encoded).decode().strip(), mode="eval").body
+    except (SyntaxError, ValueError):  # the file has changed, or was never there
+        return None
+    return parsed if isinstance(parsed, ast.Call) else None
+
+
+def _argument(func: Any, argument: _Argument, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Return an argument of the call, or its default."""
+    position, name = argument
+    if len(args) > position:
+        return args[position]
+    if name in kwargs:
+        return kwargs[name]
+    try:
+        return inspect.signature(func).parameters[name].default
+    except (TypeError, ValueError, KeyError):  # a function written in C, whose default is off
+        return None

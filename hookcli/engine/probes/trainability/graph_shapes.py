@@ -1,0 +1,256 @@
+"""Shapes in the autograd graph of a loss that show a mistake: no further forward is needed.
+
+Two tensors that broadcast against each other in a loss, such as [16, 1] and [16], make [16, 16]
+terms. A view that swaps the sizes of two dimensions does not swap the dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import nn
+
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.context import Requests
+from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.trainability.loss_graph import (
+    SAME_VALUES,
+    Node,
+    nodes_behind,
+    place_of,
+)
+from hookcli.models.model import Call, Model
+from hookcli.report.findings import Measurement
+from hookcli.spec.request import Spec
+
+BROADCASTS, RESHAPED = "loss_broadcasts", "reshaped_axes"
+Shape: TypeAlias = tuple[int, ...]
+
+_LOSSES = {
+    "MseLossBackward0": "mse_loss",
+    "SmoothL1LossBackward0": "smooth_l1_loss",
+    "HuberLossBackward0": "huber_loss",
+}
+_DIFFERENCES = {"SubBackward0": "a difference", "MulBackward0": "a product"}
+# From a loss to what it compares: these keep the shape of their input, or reduce it.
+_TAIL = SAME_VALUES | {
+    f"{name}Backward0"
+    for name in (
+        "Mean", "Sum", "Pow", "Abs", "Sqrt", "Div", "Add", "Neg", "Mul", "ClampMin", "Log", "Log1P",
+        "Exp",
+    )
+} | {"MeanBackward1", "SumBackward1", "ClampBackward1"}  # fmt: skip
+_VIEWS = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0"}
+_IN_ORDER = _VIEWS | {
+    "CloneBackward0", "AliasBackward0", "UnsqueezeBackward0", "SqueezeBackward0",
+    "SqueezeBackward1", "ToCopyBackward0",
+}  # fmt: skip
+# What gives each dimension its meaning, as that of channels.
+_MEANING = {
+    f"{name}Backward0"
+    for name in (
+        "Convolution", "Addmm", "Mm", "Linear", "NativeLayerNorm", "NativeBatchNorm",
+        "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax",
+    )
+}  # fmt: skip
+_MOST = 5  # findings of one kind
+_LONGEST_TAIL = 200  # nodes
+
+
+def _shape(node: Node, output: int = 0) -> Shape | None:
+    """Return the shape of what a node computed; None if it is not known."""
+    if hasattr(node, "variable"):  # a leaf
+        return tuple(node.variable.shape)
+    described = getattr(node, "_input_metadata", None)
+    if described is None or output >= len(described):
+        return None
+    return tuple(int(size) for size in described[output].shape)
+
+
+def _operand(node: Node, argument: int) -> tuple[Node | None, Shape | None]:
+    """Return the node of an argument and its shape, before an expansion."""
+    behind, output = node.next_functions[argument]
+    while behind is not None and behind.name() == "ExpandBackward0":
+        behind, output = behind.next_functions[0]
+    return behind, None if behind is None else _shape(behind, output)
+
+
+def _expanded(tensor: torch.Tensor) -> set[int]:
+    """Return the dimensions along which a tensor repeats its elements."""
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return {dim for dim, (size, stride) in enumerate(sizes) if stride == 0 and size > 1}
+
+
+def _unexpanded(tensor: torch.Tensor) -> Shape:
+    """Return the shape that a tensor had before it was expanded."""
+    repeats = _expanded(tensor)
+    sizes = [1 if dim in repeats else size for dim, size in enumerate(tensor.shape)]
+    while sizes and sizes[0] == 1:
+        del sizes[0]
+    return tuple(sizes)
+
+
+def _crosswise(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of two operands of a loss that each broadcast along another dimension."""
+    ours, target = node._saved_self, node._saved_target
+    first, second = _expanded(ours), _expanded(target)
+    if not first - second or not second - first:
+        return None
+    _, shape = _operand(node, 0)
+    return shape or _unexpanded(ours), _unexpanded(target)
+
+
+def _squared(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of a column and a row of n elements whose difference has n times n.
+
+    Only one of them may have a gradient: differences of all pairs are meant in losses that rank or
+    contrast outputs, where both have.
+    """
+    made = _shape(node)
+    if made is None or len(made) != 2 or made[0] != made[1] or made[0] < 2:
+        return None
+    graded = [i for i, (behind, _) in enumerate(node.next_functions) if behind is not None]
+    if len(graded) != 1:
+        return None
+    _, shape = _operand(node, graded[0])
+    n = made[0]
+    if shape not in {(n, 1), (n,), (1, n)}:
+        return None
+    other = (n,) if shape == (n, 1) else (n, 1)
+    if node.name() == "MulBackward0":
+        saved = node._saved_other if graded[0] == 0 else node._saved_self
+        if saved is None or tuple(saved.shape) not in {other, (1, n) if other == (n,) else other}:
+            return None
+    return shape, other
+
+
+def _compared(start: torch.Tensor) -> Iterator[tuple[Node, str, tuple[Shape, Shape]]]:
+    """Yield the parts of a loss whose operands broadcast against each other."""
+    todo = [start.grad_fn]
+    seen: set[Node] = set()
+    for node in todo:  # grows meanwhile
+        if node is None or node in seen or len(seen) > _LONGEST_TAIL:
+            continue
+        seen.add(node)
+        name = node.name()
+        if name in _LOSSES and (shapes := _crosswise(node)) is not None:
+            yield node, _LOSSES[name], shapes
+        elif name in _DIFFERENCES and (shapes := _squared(node)) is not None:
+            yield node, _DIFFERENCES[name], shapes
+        elif name in _TAIL:
+            todo += [behind for behind, _ in node.next_functions]
+
+
+def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> Iterator[Any]:
+    """Yield the views in the user's code that swap sizes, with their shapes.
+
+    The result is used as it is by an operator that gives each dimension its meaning. Views that
+    skew a matrix are followed by a slice, and those that split heads by a transpose.
+    """
+    users: dict[Node, list[Node]] = {}
+    views = []
+    for node in nodes_behind(start):
+        views += [node] if node.name() in _VIEWS else []
+        for behind, _ in node.next_functions:
+            if behind is not None and behind.name() in _IN_ORDER:
+                users.setdefault(behind, []).append(node)
+    for node in views:
+        shapes = _swapped(node)
+        if shapes is not None and _is_used(node, users):
+            kind = place_of(node, owners, calls)[2][0]
+            if kind is None or not hasattr(nn, kind):  # torch's own views are right
+                yield node, shapes
+
+
+def _is_used(view: Node, users: dict[Node, list[Node]]) -> bool:
+    """Return whether an operator that gives dimensions their meaning gets the result of a view."""
+    todo = [*users.get(view, ())]
+    for node in todo:  # grows meanwhile
+        if node.name() in _MEANING:
+            return True
+        if node.name() in _IN_ORDER and len(todo) < _LONGEST_TAIL:
+            todo += users.get(node, ())
+    return False
+
+
+def _swapped(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes before and after a view that has the same sizes in another order.
+
+    Dimensions of size 1 do not count: no element moves if they do.
+    """
+    after = _shape(node)
+    if after is None:
+        return None
+    before = tuple(int(size) for size in node._saved_self_sym_sizes)
+    if len(before) != len(after):
+        return None
+    old, new = _without_ones(before), _without_ones(after)
+    return (before, after) if old != new and sorted(old) == sorted(new) else None
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
+
+
+class GraphShapes(ProbeWatcher):
+    """Looks at the shapes in the graph of the loss, once."""
+
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        self.measurements = measurements
+        self._probes = probes
+        self._calls: dict[int, Call] = {}
+
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run."""
+        self.measurements.clear()
+        self._calls.clear()
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """Note a call, to name it later."""
+        self._calls[call.order] = call
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Add a measurement for each mistake, in the first step only."""
+        calls, self._calls = self._calls, {}
+        if self.measurements:
+            return
+        if BROADCASTS in self._probes:
+            for node, what, (first, second) in self._known(_compared(start)):
+                self._add(BROADCASTS, node, owners, calls, what, first, second)
+        if RESHAPED in self._probes:
+            for node, shapes in self._known(_views(start, owners, calls)):
+                self._add(RESHAPED, node, owners, calls, "a view", *shapes)
+
+    def _known(self, found: Iterator[Any]) -> Iterator[Any]:
+        """Yield the first entries, up to one whose tensors cannot be read."""
+        for _ in range(_MOST):
+            try:
+                yield next(found)
+            except (StopIteration, RuntimeError):  # what it saved was changed in place
+                return
+
+    def _add(
+        self,
+        probe: str,
+        node: Node,
+        owners: NodeOwners,
+        calls: dict[int, Call],
+        what: str,
+        first: Shape,
+        second: Shape,
+    ) -> None:
+        name, index, (kind, place) = place_of(node, owners, calls)
+        value = {
+            "what": what, "first": [*first], "second": [*second], "module": kind, "place": place,
+        }  # fmt: skip
+        self.measurements.append(Measurement(probe, name, index, value, None))
+
+
+def observe(requests: Requests, spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of the graph; none if that would run a hook which unpacks a tensor."""
+    if any(KINDS[hook.kind].pair for hook in spec.hooks):
+        return []
+    return [GraphShapes([], tuple(request.name for request in requests))]

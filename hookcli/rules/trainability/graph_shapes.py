@@ -1,0 +1,103 @@
+"""`loss_broadcasts` and `reshaped_axes`: shapes that fit, although they are not those meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hookcli.report.findings import Measurement
+from hookcli.report.report import Report
+from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.spec.checks import BACKWARD, request_probe
+
+
+def _found(report: Report, probe: str) -> list[Measurement]:
+    return [m for m in report.measurements if m.probe == probe]
+
+
+def _without(report: Report, probe: str) -> RuleFinding | None:
+    """Return the finding that the graph of no loss was read; None if one was."""
+    return skipped(NO_BACKWARD) if report.run.loss is None else None
+
+
+def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each part of a loss that compares all pairs of elements."""
+    found = _found(report, "loss_broadcasts")
+    for one in found:
+        first, second = one.value["first"], one.value["second"]
+        pairs = math.prod(first) * math.prod(second)
+        what = one.value["what"]
+        subject = f"{what} of the loss" if what.startswith("a ") else what
+        message = (
+            f"{subject} compares shapes {first} and {second}, which broadcast to {pairs:,} "
+            "elements: each prediction is compared with each target"
+        )
+        yield RuleFinding(
+            "fail", one.target, what, message, pairs, math.prod(first),
+            one.value["place"] or report.model.place, advice=_SAME_SHAPE,
+        )  # fmt: skip
+    if not found:
+        yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
+
+
+def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each view that swaps sizes instead of dimensions."""
+    found = _found(report, "reshaped_axes")
+    for one in found:
+        first, second = one.value["first"], one.value["second"]
+        where = f" in '{one.target}'" if one.target else ""
+        message = (
+            f"a view{where} turns shape {first} into {second}: it keeps the order of the elements, "
+            "so that values of different positions are mixed"
+        )
+        yield RuleFinding(
+            "fail", one.target, "view", message, second, first,
+            one.value["place"] or report.model.place, advice=_TRANSPOSE,
+        )  # fmt: skip
+    if not found:
+        yield _without(report, "reshaped_axes") or passed("no view swaps the sizes of dimensions")
+
+
+_SAME_SHAPE = (
+    "give both the same shape: `squeeze(-1)` for the output, or `unsqueeze(-1)` for the target"
+)
+_TRANSPOSE = "use `transpose` or `permute` to swap dimensions; `view` and `reshape` do not"
+
+BROADCASTS = Rule(
+    name="loss_broadcasts",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the loss",
+    says="a loss compares each prediction with its own target, not with all targets",
+    computes="Follows the autograd graph from the loss. The operands of mse_loss, smooth_l1_loss "
+    "and huber_loss must not broadcast against each other, each along another dimension. Neither "
+    "must a difference or product of a column and a row in a loss that is written by hand, if only "
+    "one of the two has a gradient: losses over all pairs of outputs are meant so.",
+    formula="not (shape(output) = [n, 1] and shape(target) = [n]), nor the reverse",
+    source="pytorch#16045; torch warns of it in mse_loss and l1_loss, and not in other losses",
+    fails="criterion(model(x), y) with outputs of shape [n, 1] and targets of shape [n]",
+    mend="squeeze the output, or unsqueeze the target",
+    example="{rule: loss_broadcasts}",
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe("loss_broadcasts"),),
+    judge=_broadcasts,
+)
+
+RESHAPED = Rule(
+    name="reshaped_axes",
+    severity="warning",
+    diagnoses=True,
+    looks_at="shapes",
+    says="dimensions are swapped by transpose or permute, not by view or reshape",
+    computes="Follows the autograd graph from the loss. A view whose result has the sizes of its "
+    "input in another order is a finding: it cuts the same sequence of elements at other places. "
+    "Dimensions of size 1 do not count, and neither does a view of another number of dimensions.",
+    formula="sorted(sizes before) = sorted(sizes after) implies sizes before = sizes after",
+    source="torch.Tensor.view: the result shares the elements in their order",
+    fails="x.view(batch, channels, time) for x of shape [batch, time, channels]",
+    mend="x.transpose(1, 2)",
+    example="{rule: reshaped_axes, severity: error}",
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe("reshaped_axes"),),
+    judge=_reshaped,
+)

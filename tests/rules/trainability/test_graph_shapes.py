@@ -1,0 +1,141 @@
+"""`loss_broadcasts` and `reshaped_axes`: what they find, and what healthy models do."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import hookcli
+from tests.rules.trainability.models import Do, only
+
+AIMS = torch.linspace(-1, 1, 5)
+BROADCASTS = [
+    (lambda p: F.mse_loss(p, AIMS), "mse_loss compares shapes [5, 1] and [5], which broadcast"),
+    (lambda p: F.smooth_l1_loss(p, AIMS), "smooth_l1_loss compares shapes [5, 1] and [5]"),
+    (lambda p: F.huber_loss(p, AIMS), "huber_loss compares shapes [5, 1] and [5]"),
+    (lambda p: F.mse_loss(p[:, 0], AIMS[:, None]), "mse_loss compares shapes [5] and [5, 1]"),
+    (lambda p: F.l1_loss(p, AIMS), "a difference of the loss compares shapes [5, 1] and [5]"),
+    (lambda p: ((AIMS - p) ** 2).mean().sqrt(), "a difference of the loss compares"),
+    (lambda p: -(p * AIMS).sum() / 5, "a product of the loss compares shapes [5, 1] and [5]"),
+    (lambda p: 0.1 * (p - AIMS).abs().sum() + p.square().mean(), "a difference of the loss"),
+]
+SAME = [
+    lambda p: F.mse_loss(p[:, 0], AIMS),
+    lambda p: F.mse_loss(p, AIMS[:, None]),
+    lambda p: F.mse_loss(p, torch.ones(1)),  # one label for all, as in a GAN
+    lambda p: F.mse_loss(p, torch.ones(1).expand_as(p)),
+    lambda p: F.mse_loss(p.expand(5, 3), torch.ones(5, 3)),
+    lambda p: ((p - 0.5) ** 2).mean(),
+    lambda p: (p - p.T).square().mean(),  # all pairs of outputs are meant
+    lambda p: F.relu(1 - (p - p[:, 0]) * AIMS.sign()).mean(),
+    lambda p: (p * torch.ones(5, 5)).mean(),  # a weight for each pair
+    lambda p: (p - AIMS[:3]).square().mean(),  # three centers
+]
+
+
+def judged(model, rule, inputs, loss="probe"):
+    torch.manual_seed(0)
+    return only(hookcli.check(model, inputs=inputs, rules=[rule], loss=loss))
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize(("loss", "message"), BROADCASTS)
+def test_a_loss_over_all_pairs_is_found(loss, message):
+    row = judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8), loss)
+    assert row.status == "fail"
+    assert row.message.startswith(message)
+    assert row.message.endswith(
+        "broadcast to 25 elements: each prediction is compared with each target"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("loss", SAME)
+def test_losses_whose_shapes_are_meant_pass(loss):
+    assert judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8), loss).status == "pass"
+
+
+class Between(nn.Module):
+    """A function between two layers for sequences of 6 steps with 8 features."""
+
+    def __init__(self, function, last):
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), last
+        self.function = function
+
+    def forward(self, x):
+        return self.last(self.function(self.first(x)))
+
+
+def channels(x):
+    return x.view(x.shape[0], x.shape[2], x.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("function", "last"),
+    [
+        (channels, nn.Conv1d(8, 4, 3)),
+        (channels, nn.BatchNorm1d(8)),
+        (channels, nn.Linear(6, 2)),
+        (lambda x: channels(x).contiguous(), nn.Conv1d(8, 4, 1)),
+        (lambda x: x.transpose(1, 2).reshape(3, 6, 8), nn.Linear(8, 2)),
+    ],
+)
+def test_a_view_in_place_of_a_transpose_is_found(function, last):
+    row = judged(Between(function, last), "reshaped_axes", torch.randn(3, 6, 8))
+    assert row.status == "fail"
+    first, second = ("[3, 6, 8]", "[3, 8, 6]")
+    if isinstance(last, nn.Linear) and last.in_features == 8:
+        first, second = second, first
+    assert f"turns shape {first} into {second}" in row.message
+
+
+def skewed(x):
+    """Relative positions, as Transformer-XL shifts them."""
+    scores = x @ x.transpose(1, 2)  # 6 times 6
+    padded = F.pad(scores, (1, 0))
+    return padded.view(3, 7, 6)[:, 1:].reshape(3, 6, 6)
+
+
+def in_heads(x):
+    """Heads and samples in one dimension, whose sizes are those of another by chance."""
+    heads = x.transpose(0, 1).contiguous().view(6, 8, 3).transpose(0, 1)
+    return heads @ heads.transpose(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "last", "shape"),
+    [
+        (lambda x: x.transpose(1, 2), nn.Conv1d(8, 4, 3), (3, 6, 8)),
+        (channels, nn.Conv1d(8, 4, 1), (3, 1, 8)),  # nothing moves
+        (
+            lambda x: x.view(3, 6, 2, 4).transpose(1, 2).reshape(3, 2, 24),
+            nn.Linear(24, 2),
+            (3, 6, 8),
+        ),
+        (skewed, nn.Linear(6, 2), (3, 6, 8)),
+        (in_heads, nn.Identity(), (3, 6, 8)),
+        (lambda x: channels(x).sum(), nn.Identity(), (3, 6, 8)),  # no dimension has a meaning
+    ],
+)
+def test_views_that_are_meant_pass(function, last, shape):
+    row = judged(Between(function, last), "reshaped_axes", torch.randn(shape))
+    assert row.status == "pass", row.message
+
+
+def test_logits_that_are_viewed_for_cross_entropy_are_found():
+    aims = torch.zeros(3, 6, dtype=torch.long)
+
+    def loss(logits):
+        return F.cross_entropy(logits.view(3, 8, 6), aims)
+
+    row = judged(nn.Sequential(nn.Linear(8, 8), Do(lambda x: x)), "reshaped_axes",
+                 torch.randn(3, 6, 8), loss)  # fmt: skip
+    assert row.status == "fail"
+    right = judged(
+        nn.Linear(8, 8), "reshaped_axes", torch.randn(3, 6, 8),
+        lambda logits: F.cross_entropy(logits.transpose(1, 2), aims),
+    )  # fmt: skip
+    assert right.status == "pass"

@@ -124,6 +124,7 @@ class Phases:
         del output
         self._backward(start, gradient)
         behind = nodes_since([start], 0)
+        self._engine.release()  # what its hooks keep of the graph, while all of it is kept
         del start, gradient
         let_go(behind)
         self._watch.backward_ended()

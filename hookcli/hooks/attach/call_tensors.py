@@ -150,8 +150,10 @@ class CallTensorHooks:
 
     def release(self) -> None:
         """Remove the hooks of this step that would not be freed with its graph."""
-        for remove in (*self._removals, *(share.close for share in self._shares)):
+        for remove in self._removals:
             remove()
+        for share in reversed(self._shares):  # see `let_go`
+            share.close()
         self._removals.clear()
         self._shares.clear()
         self._together.clear()
@@ -159,7 +161,7 @@ class CallTensorHooks:
 
     def release_fired(self) -> None:
         """Free the graphs of shares that have fired, as another forward of the step begins."""
-        for share in self._shares:
+        for share in reversed(self._shares):  # see `let_go`
             if share.fired:
                 share.close()
         self._shares = [share for share in self._shares if not share.fired]

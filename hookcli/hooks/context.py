@@ -45,6 +45,9 @@ class Context:
     ended: list[Callable[[Call, Any], None]] = field(default_factory=list)
     called_as_written: set[int] = field(default_factory=set)  # ids of torch.compile's wrappers
     names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
+    # How many nodes of a graph that somebody else frees may still be read in this step: torch frees
+    # nodes that Python has read recursively (see `let_go`). None if hookcli frees the graph.
+    nodes_left: int | None = None
 
     def passes_over(self, call: Call) -> bool:
         """Whether hooks on this call's module do not fire, as torch.compile inlines the call."""

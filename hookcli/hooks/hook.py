@@ -49,6 +49,11 @@ _tuple = tuple.__new__
 Native = Callable[[Any], tuple[Any, ...]]
 
 
+def _is_closed(context: Context) -> bool:
+    """Return whether hooks do nothing: after the run, or in a call that is not observed."""
+    return not context.open or (context.calls.full and context.calls.skips())
+
+
 class Hook(Portable):
     """A hook of one kind, for all of its targets.
 
@@ -190,7 +195,7 @@ class Hook(Portable):
         measure: Callable[[], dict[str, Any] | None] | None,
     ) -> None:
         context = self.context
-        if not context.open or (self._filtered and not self._wanted(site)):
+        if _is_closed(context) or (self._filtered and not self._wanted(site)):
             return
         target, fired = site.target, self.fired
         fired[target] = fired.get(target, 0) + 1  # faster than += of a Counter
@@ -202,7 +207,7 @@ class Hook(Portable):
     def _begin(self, site: Site) -> int | None:
         """Count a firing and return its event number; None if the hook's filters exclude it."""
         context = self.context
-        if not context.open or (self._filtered and not self._wanted(site)):
+        if _is_closed(context) or (self._filtered and not self._wanted(site)):
             return None
         target = site.target
         self.fired[target] += 1

@@ -91,6 +91,9 @@ class CallHooks:
     # PyTorch calls these four.
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if self._calls.full:
+            self._calls.skip()
+            return
         try:
             self._note_begin(module, args)
         except Exception as error:
@@ -98,6 +101,8 @@ class CallHooks:
                 raise
 
     def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._calls.full and self._calls.skips():
+            return
         try:
             self._note_inputs(module, args, kwargs)
         except Exception as error:
@@ -108,7 +113,7 @@ class CallHooks:
         self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> None:
         try:
-            if id(module) in self._hooked:
+            if id(module) in self._hooked and not (self._calls.full and self._calls.end_skipped()):
                 self._end(module, kwargs, output)
         except Exception as error:
             if not self._calls.failed(error):
@@ -176,6 +181,8 @@ class CallHooks:
             error = sys.exc_info()[1]
             if error is not None:
                 self._reporters[id(module)](error)
-        elif id(module) not in self._hooked:
+        elif id(module) not in self._hooked and not (
+            self._calls.full and self._calls.end_skipped()
+        ):
             kwargs, output = rest if len(rest) == 2 else ({}, None)
             self._end(module, kwargs, output)

@@ -130,6 +130,8 @@ class _Local(threading.local):
     has the calls of such threads.
     """
 
+    skipped = 0  # calls that run and are not observed
+
     def __init__(self, known: dict[int, list[Call]]) -> None:
         self.stack: list[Call] = known.get(threading.get_ident(), [])
 
@@ -142,11 +144,13 @@ class CallStack:
     """Number the calls and know which one is running, on every thread.
 
     With `placed`, each call's place in the source is looked up. `failed` gets an error of an
-    observer of calls and returns whether it is dealt with; otherwise the error is raised.
+    observer of calls and returns whether it is dealt with; otherwise the error is raised. Once it
+    is `full`, calls that begin are not observed, until the next step.
     """
 
     def __init__(self) -> None:
         self.placed = True
+        self.full = False
         self.failed: Callable[[Exception], bool] = _is_raised
         self._next = 0
         self._counts: dict[int, int] = {}
@@ -161,6 +165,24 @@ class CallStack:
         self._counts.clear()
         self._passes = ForwardPasses()
         self._local.stack.clear()  # calls that a KeyboardInterrupt ended are still on it
+        self._local.skipped = 0
+        self.full = False
+
+    def skip(self) -> None:
+        """Begin a call that is not observed."""
+        self._local.skipped += 1
+
+    def skips(self) -> bool:
+        """Return whether a call that is not observed runs on this thread."""
+        return self._local.skipped > 0
+
+    def end_skipped(self) -> bool:
+        """End a call that is not observed; return whether one was running on this thread."""
+        local = self._local
+        if not local.skipped:
+            return False
+        local.skipped -= 1
+        return True
 
     def here(self) -> list[Call]:
         """The calls that run on this thread, the innermost last."""

@@ -106,8 +106,9 @@ class TrainingInfo:
     `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
     all ranks, by step and then by rank; None for a rank that did not reach the step.
 
-    `partly` has the sampled steps with so many calls that only their first forwards were observed
-    in detail, each with the number of those; the figures of parameters are those of the whole step.
+    `partly` has the sampled steps with so many calls that only the first were observed in detail,
+    each with the number of forwards that were observed whole; the figures of parameters are those
+    of the whole step.
     `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
     because the earlier ones took too much time. `shared` are the records of other roots that the
     same steps train, because one optimizer has the parameters of several roots. `calls` are the

@@ -32,6 +32,7 @@ from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
+from hookcli.training.sampling import MOST_CALLS
 
 
 @dataclass(slots=True)
@@ -217,9 +218,11 @@ def _limits(info: TrainingInfo) -> list[str]:
     if info.partly:
         step, seen = next(iter(info.partly.items()))
         steps = counted(len(info.partly), "step")
+        calls = f"the first {MOST_CALLS:,} calls"
+        part = f"{calls}, in {counted(seen, 'forward')} and a part," if seen else calls
         notes.append(
-            f"{info.record}: {steps} observed in part, such as {counted(seen, 'forward')} of step "
-            f"{step:,}; pass `--steps all` to observe all calls"
+            f"{info.record}: {steps} observed in part, such as {part} of step {step:,}; pass "
+            "`--steps all` to observe all calls"
         )
     if info.omitted:
         notes.append(

@@ -119,7 +119,7 @@ class RootWatch:
         self._limited = limited  # whether the calls that a step observes are
         self._is_reached = False  # by a backward pass, since the last forward
         self._reached_by: BackwardPass | None = None  # the last one of the step
-        self.partly: dict[int, int] = {}  # steps, with how many of their forwards were observed
+        self.partly: dict[int, int] = {}  # steps, with how many forwards were observed whole
         self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
         self._generators: GeneratorKeeper | None = None
         self._modes: list[_Modes] = []  # of the forwards of the step that runs now
@@ -236,7 +236,9 @@ class RootWatch:
         if not self.forwards:
             self.began = time.perf_counter()
         self.forwards += 1
-        if step is not None and (step in self.partly or self._is_full(step)):
+        if step is not None and step in self.partly:
+            if self._is_reached and self.is_observed:
+                self.pause()
             step = None
         self._is_reached = False
         return step
@@ -256,19 +258,13 @@ class RootWatch:
             self._note_modes(step, called)
         return replaced
 
-    def _is_full(self, step: int) -> bool:
-        """Return whether enough calls of a step were observed; then it is not observed any more.
+    def _full(self, step: int) -> None:
+        """Note that enough calls of a step were observed, in the forward that runs now.
 
-        Forwards that wait for a backward pass are observed in any case: it shows their gradients.
+        The gradients of these calls are still observed.
         """
-        hooks = self._hooks
-        if not (self._limited and self._is_reached and self.is_observed) or hooks is None:
-            return False
-        if hooks.clock.step != step or hooks.module_calls < MOST_CALLS:
-            return False
-        self.partly[step] = hooks.forwards
-        self.pause()
-        return True
+        if self._hooks is not None:
+            self.partly[step] = max(0, self._hooks.forwards - 1)
 
     def partly_seen(self) -> dict[int, int]:
         """Return the steps of which some forwards were not observed, with the number of others."""
@@ -364,6 +360,8 @@ class RootWatch:
                 first=step,
                 inside_only=True,
                 failed=self._failed,
+                most_calls=MOST_CALLS if self._limited else None,
+                on_full=self._full,
             )
         hooks = self._hooks
         hooks.part_runs = called is not self.root

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hookcli.spec.training import TrainingSpec
 
-MOST_CALLS = 2_000  # calls of modules in a step, after which no other forward is observed
+MOST_CALLS = 2_000  # calls of modules in a step, after which no other call is observed
 _FREE = 1.0  # seconds that observation in detail may always take
 _SHARE = 0.1  # of the time of the script, beyond these
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pytest
 import torch
 from torch import nn
 
+from hookcli.config.load import read_text
+from hookcli.config.merge import Flags, spec_of
 from hookcli.spec.training import TrainingSpec, parse_steps
 from hookcli.training import root_watch, sampling
 from hookcli.training.sampling import Sampling
@@ -37,16 +42,91 @@ def accumulated(net, steps=4):
 
 
 def test_a_step_with_many_calls_is_observed_in_part(monkeypatch):
-    """Three calls in each forward: the fourth begins after nine."""
+    """Three calls in each forward: the seventh begins the third."""
     monkeypatch.setattr(root_watch, "MOST_CALLS", 7)
     report, _ = watched(accumulated(Alternating()))
     (record,) = report.records
-    assert record.training.partly == {0: 3, 1: 3, 2: 3}
+    assert record.training.partly == {0: 2, 1: 2, 2: 2}
     assert record.training.sampled == (0, 1, 2)
     assert [row.forwards for row in record.training.steps] == [6] * 4
     assert record.uncalled == ()  # `last` has run, and nobody saw it
     assert [row.missing for row in record.training.steps[:3]] == [0, 0, 0]
     assert any("3 steps observed in part" in note for note in report.warnings)
+
+
+class Unrolled(nn.Module):
+    """A cell that runs 20 times in each forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out = nn.Linear(4, 4), nn.Linear(4, 1)
+
+    def forward(self, x):
+        for _ in range(20):
+            x = self.cell(x).tanh()
+        return self.out(x)
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 21, 22])
+def test_one_forward_with_many_calls_is_observed_in_part(monkeypatch, most):
+    """The calls that are observed, and their gradients, are those of hooks by hand."""
+    monkeypatch.setattr(root_watch, "MOST_CALLS", most)
+    torch.manual_seed(0)
+    net = Unrolled()
+    states = [{k: v.clone() for k, v in net.state_dict().items()}]
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            net(torch.ones(2, 4)).square().mean().backward()
+            optimizer.step()
+            states.append({k: v.clone() for k, v in net.state_dict().items()})
+
+    spec = spec_of("grads", read_text("{preset: grads}", "run.yaml"), Flags(model="train.py"))
+    report, _ = watched(train, spec)
+    (record,) = report.records
+    plain = Unrolled()
+    norms = gradients_by_hand(plain, states[0])
+    complete = most > 22  # the root, 20 cells and the last layer
+    assert record.training.partly == (None if complete else dict.fromkeys(range(3), 0))
+    rows = [row for row in record.layers if row.name]
+    assert [(row.name, row.call) for row in rows] == [*norms][: most - 1]
+    told = {(row.name, row.call): row.outputs[0].grad["norm"] for row in rows}
+    expected = {key: norms[key] for key in [*norms][: most - 1]}
+    assert told == pytest.approx(expected, rel=1e-5)
+    for name, value in train_by_hand(plain, 4).items():
+        assert torch.equal(value, states[-1][name])
+
+
+def gradients_by_hand(net, state):
+    """The norm of the gradient of each output, by (name, call), from hooks that torch has."""
+    net.load_state_dict(state)
+    found, calls = {}, Counter()
+
+    def note(name):
+        def hook(_module, _args, output):
+            key = name, calls[name]
+            calls[name] += 1
+            found[key] = None
+            output.register_hook(lambda grad: found.update({key: grad.norm().item()}))
+
+        return hook
+
+    handles = [module.register_forward_hook(note(name)) for name, module in net.named_children()]
+    net(torch.ones(2, 4)).square().mean().backward()
+    for handle in handles:
+        handle.remove()
+    return found
+
+
+def train_by_hand(net, steps):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(torch.ones(2, 4)).square().mean().backward()
+        optimizer.step()
+    return net.state_dict()
 
 
 def test_without_the_limit_all_forwards_are_observed(monkeypatch):
@@ -60,7 +140,7 @@ def test_without_the_limit_all_forwards_are_observed(monkeypatch):
 
 def test_forwards_that_wait_for_a_backward_pass_are_observed(monkeypatch):
     """All forwards of a step, and one backward pass: the gradients of all calls are seen."""
-    monkeypatch.setattr(root_watch, "MOST_CALLS", 2)
+    monkeypatch.setattr(root_watch, "MOST_CALLS", 16)
     net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
 
     def train():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -39,7 +40,22 @@ from hookcli.spec.request import Spec
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
 _FORWARDS = 64
-_MOST_NODES = 5_000  # that are read of a graph which the loop frees
+_MOST_NODES = 5_000  # that are read of a graph which the loop frees, for its edges
+# Those that hooks read in one step, for each MiB of the stack: one of 8 MiB frees 50,000 nodes.
+_READ_PER_MIB = 2_500
+_LARGEST_STACK = 8  # MiB
+
+
+@cache
+def _most_read() -> int:
+    """Return how many nodes may be read of a graph that the loop frees, on any of its threads."""
+    try:
+        import resource
+    except ImportError:  # Windows, where the stack has 1 MiB
+        return _READ_PER_MIB
+    size, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    mib = size >> 20 if size > 0 else _LARGEST_STACK  # negative: no limit
+    return _READ_PER_MIB * min(_LARGEST_STACK, mib)
 
 
 class LoopHooks:
@@ -47,6 +63,9 @@ class LoopHooks:
 
     `first` is the step whose calls become rows. `on_forward` is called when a forward of the root
     has ended. With `inside_only`, calls outside of the root's are not seen.
+
+    After `most_calls` calls of modules in a step, calls that begin are not observed, and `on_full`
+    is called. Python must not read many more nodes: torch then frees their graph recursively.
 
     `failed` gets an error of hookcli's own in a hook, and the loop goes on. What a function of the
     user raises in the action `call`, and a value that `assert_finite` refuses, end the loop as the
@@ -63,7 +82,10 @@ class LoopHooks:
         on_forward: Callable[[], None] = lambda: None,
         inside_only: bool = False,
         failed: Callable[[Exception], bool] | None = None,
+        most_calls: int | None = None,
+        on_full: Callable[[int], None] = lambda _: None,
     ) -> None:
+        self._most_calls, self._on_full = most_calls, on_full
         self._plan = replace(plan(spec), mode="as-is")
         self.model = backend_of(root)
         self.existing = existing_hooks(root)
@@ -171,6 +193,7 @@ class LoopHooks:
         """Begin a step. Calls become rows only in the first one."""
         self.engine.start_step(number)
         self.opened, self.forwards, self.module_calls = False, 0, 0
+        self.clock.nodes_left = _most_read()
         if self.recording.calls:
             self._note_no_more()
 
@@ -201,6 +224,9 @@ class LoopHooks:
             self._enter_root(call, batch)
         elif self.part_runs and call.parent is None and not call.recomputed:
             self._begin_forward()
+        if self.module_calls == self._most_calls:
+            self.clock.calls.full = True
+            self._on_full(self.clock.step)
         if self._noting:
             self._recorder.enter(call, batch)
             if self.clock.step == self.first:

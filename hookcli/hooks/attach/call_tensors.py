@@ -15,6 +15,7 @@ import torch
 from hookcli.hooks.attach.graph import Edge, Ranges, edge_of, nodes_since
 from hookcli.hooks.attach.input_share import InputGradient, Terms, shares, total
 from hookcli.hooks.attach.tensors import AtNode, TensorHook, alone, register_together
+from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse.firings import everywhere
 from hookcli.models.model import Call
@@ -116,10 +117,14 @@ class CallTensorHooks:
                 self._hook_tensors(tap, call, outputs)
                 continue
             tensors = [t for _, t in outputs]
-            if running is not None and where == "share":
+            if running is None or not _may_read(tap.hook.context, call):
+                continue
+            if where == "share":
                 self._hook_shares(tap, call, running.edges.get(id(tap), {}), tensors)
-            elif running is not None:
-                _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
+            else:
+                made = nodes_since(tensors, call.sequence)
+                _were_read(tap.hook.context, len(made))
+                _hook_nodes(tap, call, made, running.inner)
 
     def _hook_tensors(
         self, tap: CallTensorHook, call: Call, tensors: list[tuple[str, torch.Tensor]]
@@ -171,13 +176,32 @@ class CallTensorHooks:
     ) -> None:
         if not edges:
             return
-        senders, returned = shares(edges, outputs, call.sequence)
+        senders, returned, read = shares(edges, outputs, call.sequence)
+        _were_read(tap.hook.context, read)
         for path in returned:
             _note_returned(tap, call, path)
         for path, places in senders.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
             share = InputGradient(places, lambda terms, h=hook, s=site: _fire(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
+
+
+def _may_read(context: Context, call: Call) -> bool:
+    """Return whether the nodes that a call has made may be read; if not, note it on the call."""
+    left = context.nodes_left
+    if left is None or next_sequence_nr() - call.sequence <= left:
+        return True
+    if _TOO_MANY not in (call.notes or ()):
+        call.note(_TOO_MANY)
+    return False
+
+
+def _were_read(context: Context, nodes: int) -> None:
+    if context.nodes_left is not None:
+        context.nodes_left -= nodes
+
+
+_TOO_MANY = "its autograd graph was not read: the step has too many operators"
 
 
 def _distinct(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:

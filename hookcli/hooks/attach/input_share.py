@@ -22,11 +22,12 @@ from hookcli.torch_private import (
 
 def shares(
     inputs: dict[str, Edge], outputs: list[torch.Tensor], since: int
-) -> tuple[dict[str, list[tuple[Any, int]]], set[str]]:
+) -> tuple[dict[str, list[tuple[Any, int]]], set[str], int]:
     """Return the (node, slot) pairs of a call that send gradient to each input, by its path.
 
     The second value contains the inputs that the call returned unchanged. Input and output are
-    then the same tensor, so the gradient that came through the call is unknown.
+    then the same tensor, so the gradient that came through the call is unknown. The third is the
+    number of nodes that were read.
     """
     paths: dict[Edge, str] = {}
     for path, edge in inputs.items():
@@ -49,7 +50,7 @@ def shares(
                     senders.setdefault(paths[following], []).append((node, slot))
             elif since <= following[0]._sequence_nr() < ACCUMULATE:
                 todo.append(following[0])
-    return senders, returned
+    return senders, returned, len(seen)
 
 
 class _Part(Portable):

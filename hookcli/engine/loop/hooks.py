@@ -5,6 +5,7 @@ They can be attached and removed many times: a loop may be observed in some of i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -37,6 +38,9 @@ from hookcli.report.sinks import Sink
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 
+if sys.platform != "win32":
+    import resource
+
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
 _FORWARDS = 64
@@ -49,9 +53,7 @@ _LARGEST_STACK = 8  # MiB
 @cache
 def _most_read() -> int:
     """Return how many nodes may be read of a graph that the loop frees, on any of its threads."""
-    try:
-        import resource
-    except ImportError:  # Windows, where the stack has 1 MiB
+    if sys.platform == "win32":  # where the stack has 1 MiB
         return _READ_PER_MIB
     size, _ = resource.getrlimit(resource.RLIMIT_STACK)
     mib = size >> 20 if size > 0 else _LARGEST_STACK  # negative: no limit

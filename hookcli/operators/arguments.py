@@ -17,7 +17,7 @@ UNINITIALIZED = {
     "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided",
     "resize_",
 }  # fmt: skip
-LIFTS = {"lift_fresh": "torch.tensor", "lift_fresh_copy": "torch.tensor"}  # of Python's numbers
+LIFTS = {"lift_fresh", "lift_fresh_copy"}  # of Python's numbers and of foreign memory
 _WRITES_ALL = {"fill_", "zero_", "copy_", "normal_", "uniform_", "exponential_", "random_"}
 
 

@@ -19,7 +19,8 @@ class Case:
     writes : whether the command line or the configuration asks for new files in the folder.
     outputs : the format of each file that the command may write or replace, by its path in the
         folder. What it writes must be whole; a command that is refused writes nothing.
-    entries : what else is in the folder: ("folder", path, "") or ("link", path, target).
+    entries : what else is in the folder: ("folder", path, ""), ("link", path, target) or
+        ("pipe", path, "").
     script : the arguments of `python` that run the same script, if the command runs one: its
         status and what it prints are its own.
     is_same : whether the flags leave the script's status and stdout as they are.

@@ -204,6 +204,19 @@ def exported() -> list[bytes]:
 
 
 @cache
+def dynamic() -> bytes:
+    """A program with a batch of any size: its sizes are expressions."""
+    return _by_path(_export_dynamic)
+
+
+def _export_dynamic(path: Path) -> None:
+    sizes = ({0: torch.export.Dim("batch", min=2, max=64)},)
+    program = torch.export.export(_net(), (torch.ones(2, 4),), dynamic_shapes=sizes)
+    torch.export.save(program, path.with_suffix(".pt2"))
+    path.with_suffix(".pt2").rename(path)
+
+
+@cache
 def packages() -> list[bytes]:
     return [
         _by_path(_package),
@@ -264,7 +277,8 @@ def _array(array: np.ndarray) -> bytes:
 def build() -> None:
     """Build everything now, so that forks share it."""
     for part in (
-        reports, trainings, diffs, torchscript, exported, packages, pickles, tensors,
+        reports, trainings, diffs, torchscript, exported, dynamic, packages, pickles,
+        tensors,
     ):  # fmt: skip
         part()
     assert BASES

@@ -169,7 +169,12 @@ def laid_out(case: Case, folder: Path) -> Listing:
         (folder / name).mkdir(parents=True)
     for kind, name, target in case.entries:
         path = folder / "work" / name
-        path.mkdir(parents=True) if kind == "folder" else path.symlink_to(target)
+        if kind == "folder":
+            path.mkdir(parents=True)
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(target)
     for name, content in case.files.items():
         (folder / "work" / name).write_bytes(content)
     (folder / "in").write_bytes(case.piped)

@@ -6,7 +6,9 @@ operators whose result is not finite are looked at closely.
 
 from __future__ import annotations
 
+import linecache
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -124,7 +126,8 @@ class Tracker(UncompiledMode):  # type: ignore[no-untyped-call]
                 if name in LIFTS:
                     reason = "array" if _is_foreign_memory(out) else "constant"
                 birth = self._birth(func, counts_of(out) or {}, frame, (reason, {}))
-                birth.written = LIFTS.get(name, birth.written)
+                if name in LIFTS:
+                    birth.written = _lift_written(frame) or birth.written
                 birth.given = True
                 self._remember(out, (birth,))
             return
@@ -206,6 +209,26 @@ class Tracker(UncompiledMode):  # type: ignore[no-untyped-call]
                 if made[0] and not birth.own_line:
                     birth.written, birth.place = made[0], made[1]
         return birth
+
+
+_LIFTING = re.compile(
+    r"\b((?:torch\.)?(?:as_tensor|asarray|from_numpy|frombuffer|tensor)|\w+\.new_tensor)\s*\("
+)
+
+
+def _lift_written(frame: Any) -> str:
+    """The function that a line calls to make a tensor of values; "" if it calls several, or none.
+
+    They all run the same operator.
+    """
+    if frame is None:
+        return ""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    names = {name.rpartition(".")[2] for name in _LIFTING.findall(line)}
+    if len(names) != 1:
+        return ""
+    [name] = names
+    return f"Tensor.{name}" if name == "new_tensor" else f"torch.{name}"
 
 
 def _is_foreign_memory(tensor: torch.Tensor) -> bool:

@@ -7,7 +7,21 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.fuzz.case import Case, generator
-from tests.fuzz.targets import archives, documents, outputs, scripts, shadows, sources, texts, trees
+from tests.fuzz.targets import (
+    archives,
+    completions,
+    documents,
+    library_folders,
+    numbers,
+    outputs,
+    pipes,
+    scalars,
+    scripts,
+    shadows,
+    sources,
+    texts,
+    trees,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,12 @@ TARGETS = (
     Target("training script", scripts.script, 0),  # only with --target: it takes several seconds
     Target("ranks", sources.ranks, 0),  # the same
     Target("module tree", trees.tree, 3),
+    Target("extreme numbers", numbers.numbers, 10),
+    Target("YAML scalars", scalars.scalars, 6),
+    Target("expressions", archives.expressions, 2),
+    Target("completion", completions.completions, 3),
+    Target("named pipes", pipes.pipes, 1),
+    Target("library folders", library_folders.library_folders, 1),
 )
 
 

@@ -15,6 +15,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.hostile import BYTES
 from tests.fuzz.mutations import mutated_bytes, mutated_json, mutated_zip, zipped
 from tests.models import canaries
+from tests.models.test_screening import LONG_TO_COMPUTE
 
 RUNNING = ("inspect", "inspect", "inspect", "grads", "trace", "check")
 OPCODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
@@ -41,8 +42,7 @@ def exported(rng: Random) -> Case:
     whole = rng.choice(corpus.exported())
     if rng.random() < 0.5:
         return _inspected(rng, "f.pt2", mutated_zip(rng, whole))
-    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
-        members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    members = _members(whole)
     index = rng.choice([i for i, (name, _) in enumerate(members) if name.endswith(".json")])
     name, content = members[index]
     if rng.random() < 0.7:
@@ -54,6 +54,39 @@ def exported(rng: Random) -> Case:
     else:
         members[index] = (name, mutated_json(rng, content))
     return _inspected(rng, "f.pt2", zipped(members))
+
+
+def _members(whole: bytes) -> list[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        return [(info.filename, archive.read(info)) for info in archive.infolist()]
+
+
+def expressions(rng: Random) -> Case:
+    """A program with sizes that take sympy long to compute, or that are more than expressions."""
+    members = _members(corpus.dynamic())
+    index = next(i for i, (name, _) in enumerate(members) if name.endswith("models/model.json"))
+    name, content = members[index]
+    texts = [*LONG_TO_COMPUTE, *MORE_THAN_EXPRESSIONS]
+    text = rng.choice(texts)
+    if rng.random() < 0.3:
+        text = f"{rng.choice(('Max', 'Mod', 'FloorDiv'))}({text}, {rng.choice(texts)})"
+    program = json.loads(content)
+    for _ in range(rng.randint(1, 3)):
+        [place] = rng.sample([one for one in canaries.places(program) if not one.is_key
+                              and one.field in {"expr_str", "as_expr"}] or [canaries.Place("", "")],
+                             1)  # fmt: skip
+        program = canaries.replaced(program, place, text, everywhere=rng.random() < 0.5)
+    members[index] = (name, canaries.dumped(program))
+    return _inspected(rng, "f.pt2", zipped(members))
+
+
+MORE_THAN_EXPRESSIONS = (
+    "__import__('os').mkdir('CANARY')", "open('CANARY', 'w')", "(lambda: open('CANARY', 'w'))()",
+    "[c for c in ().__class__.__base__.__subclasses__()]", "s0.__class__", "s0 if s0 else 1",
+    "Symbol('s0', integer=open('CANARY', 'w'))", "Function('f')(s0)", "sympify('open(1)')",
+    "S('9**(9**9)')", "2**s0**s0**s0", "s0\n", "", " ", "0", "-1", "s0 - s0", "1/0", "s0/0", "oo",
+    "nan", "zoo", "I", "s0 < 3", "Eq(s0, 3)", "True", "9" * 400, "s99", "9223372036854775808",
+)  # fmt: skip
 
 
 def pickled(rng: Random) -> Case:

@@ -27,7 +27,7 @@ SELECTORS = [
     "{type: Linear}", "{depth: 1}", "{leaf: true}", "{name: fc, part: output}", "",
 ]  # fmt: skip
 # A billion steps, or times that backward is called, are run as asked.
-_MANY_STEPS = re.compile(rb"((?:steps|times)[\"']?\s*:\s*[\"']?\d{3})[\d_]+")
+MANY_STEPS = re.compile(rb"((?:steps|times)[\"']?\s*:\s*[\"']?\d{3})[\d_]+")
 
 
 def configuration(rng: Random) -> Case:
@@ -67,7 +67,7 @@ def _dumped(rng: Random, document: object, damaged: float = 0.15) -> bytes:
 
 
 def _with_config(rng: Random, data: bytes, command: str) -> Case:
-    data = _MANY_STEPS.sub(rb"\1", data)
+    data = MANY_STEPS.sub(rb"\1", data)
     arguments = [command, "-c", "c.yaml", *_format(rng)]
     files = {"m.py": MODEL, "c.yaml": data}
     if b"own.py" in data:

@@ -6,7 +6,7 @@ import pytest
 
 from hookcli.catalogue.probes import PROBES, Way
 from hookcli.engine.probes.probes import function_of
-from hookcli.report.reading.open_values import type_of
+from hookcli.report.reading.validity import type_of
 from hookcli.rules.catalogue import CATALOGUE, probes_of
 from hookcli.spec.checks import CheckSpec
 

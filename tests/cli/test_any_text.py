@@ -16,7 +16,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.cli.app import COMMANDS
 from hookcli.cli.application import application
-from hookcli.cli.flags.settings import flag_value
+from hookcli.cli.flags.signatures import flag_value
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError

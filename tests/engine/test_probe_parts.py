@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes import rerun
+from hookcli.engine.probes import probes, rerun
 from hookcli.engine.probes.activations import masks, measures, ranges
 from hookcli.engine.probes.activations.functions import RELU, SIGMOID, Softmax
 from hookcli.engine.probes.activations.layers import layer_behind
@@ -25,7 +25,7 @@ from hookcli.engine.probes.determinism import change, compare, repeat
 from hookcli.engine.probes.dropout_watch import _Running
 from hookcli.engine.probes.lost_gradients import LostGradients
 from hookcli.engine.probes.non_finite import Values
-from hookcli.engine.probes.trainability import loss_graph, start_state
+from hookcli.engine.probes.trainability import loss_graph
 from hookcli.engine.probes.trainability.causality import causality
 from hookcli.engine.probes.trainability.eval_forward import eval_forward
 from hookcli.engine.probes.trainability.unregistered import UnregisteredParameters
@@ -502,14 +502,14 @@ def test_a_parameter_in_a_list_is_found_beside_a_layer_without_bias():
 def test_the_state_before_a_run_is_restored_if_it_was_copied_and_fits(monkeypatch):
     net = nn.Linear(2, 2)
     start = {name: p.detach().clone() for name, p in net.named_parameters()}
-    state = start_state.StartState()
+    state = probes.StartState()
     state.begin(backend_of(net))
     nn.init.zeros_(net.weight)
     net.bias.data = torch.ones(5)
     state.restore()
     assert torch.equal(net.weight, start["weight"])
     assert net.bias.shape == (5,)
-    monkeypatch.setattr(start_state, "available", lambda: 8)
+    monkeypatch.setattr(probes, "available", lambda: 8)
     state.begin(backend_of(net))
     nn.init.zeros_(net.weight)
     state.restore()

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings, strategies as st
 from hookcli.formats.grads import document as grads
 from hookcli.formats.inspect.cells import Caller
 from hookcli.formats.parts import text
-from hookcli.formats.parts.widths import shrink
+from hookcli.formats.parts.grid import shrink
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import markdown as quote

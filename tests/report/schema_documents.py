@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import TypeAdapter
 
 from hookcli.report.measured import gradient_path as paths, values as values_
-from hookcli.report.reading import open_values as known
+from hookcli.report.reading import validity as known
 from hookcli.report.schema import json_schema, training_schema
 
 Path = tuple[Any, ...]

@@ -9,7 +9,7 @@ import pytest
 from hookcli.errors import RequestError
 from hookcli.formats.format import Format
 from hookcli.formats.view import View
-from hookcli.spec.nested import is_nested, parts, rewritten
+from hookcli.spec.inputs import is_nested, parts, rewritten
 from hookcli.spec.plan import in_its_mode, plan, why_values
 from hookcli.spec.request import DistributedSpec, ModelSpec, RunSpec, SideSpec, Spec
 from hookcli.spec.what_if import WhatIf

@@ -6,19 +6,112 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import InCalls, Kind
 from hookcli.catalogue.kinds import CATALOGUE, LIST_HINT
 from hookcli.catalogue.options import OPTIONS as KIND_OPTIONS
-from hookcli.config.parse.containers import Fields, Key, ListOf
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError, Problems
-from hookcli.config.parse.scalars import Boolean, Choice, Integer, Named, Schema
+from hookcli.config.parse.scalars import Boolean, Choice, Integer, Named, Schema, Text
 from hookcli.config.sections.actions import DO
 from hookcli.config.sections.at import AT, Found, selector_of
-from hookcli.config.sections.at_rules import check_at, check_calls
 from hookcli.config.sections.default_actions import with_defaults
-from hookcli.config.sections.one_root import OneRoot
 from hookcli.sentences import given_twice
-from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
+from hookcli.spec.hooks import ActionSpec, HookSpec, Match, is_average
+from hookcli.spec.selectors import is_plain
+
+_EXPECTED = "a pattern of names, or a mapping {type: NAME}"
+_HINT = "write `root: netG` or `root: {type: Generator}`"
+_FORMS = ByType(
+    {
+        str: Text(),
+        dict: Fields(
+            {"type": Key(Text(), "a pattern of the root's type", required=True)},
+            expected=_EXPECTED,
+            hint=_HINT,
+        ),
+    },
+    _EXPECTED,
+    _HINT,
+)
+
+
+class OneRoot:
+    """A root, as a condition with a pattern or a type."""
+
+    expected = _EXPECTED
+
+    def read(self, item: Node, problems: Problems) -> Match:
+        """Return the condition."""
+        value: Any = _FORMS.read(item, problems)
+        return Match(pattern=value) if isinstance(value, str) else Match(type=value["type"])
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return _FORMS.schema()
+
+
+def check_at(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
+    """Note an `at` that the kind does not support."""
+    rules, at = kind.at, hook.get("at")
+    if rules.plain is None and at is not None:
+        hint = "remove it"
+        if rules.by_name:
+            hint = f"remove it, or use kind {rules.by_name}, which fires for the modules in 'at'"
+        problems.add(at, f"kind {kind.name} does not support 'at': it fires {kind.when}", hint)
+    elif rules.required and at is None:
+        problems.add(hook, f"kind {kind.name} requires 'at'", f"add it, as in `{kind.example}`")
+    elif rules.plain is not None:
+        for item, match in matches:
+            _check_match(kind, item, match, problems)
+
+
+def check_calls(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
+    """Note `calls` if a firing does not belong to a call of a module: it would never match."""
+    calls = hook.get("calls")
+    if calls is None:
+        return
+    at_values = kind.calls is InCalls.AT_VALUES
+    of_values = at_values and not any(is_plain(match) for _, match in matches)
+    if kind.calls is not InCalls.ALWAYS and not of_values:
+        what = f"kind {kind.name}" + (" on a parameter" if at_values else "")
+        problems.add(
+            calls,
+            f"{what} does not support 'calls': it does not fire in a module's call",
+            "use `steps` or `every`, or remove it",
+        )
+
+
+def _check_match(kind: Kind, item: Node, match: Match, problems: Problems) -> None:
+    rules = kind.at
+    refused = f"kind {kind.name} cannot be attached to"
+    if match.part is not None and match.part not in rules.parts:
+        hint = "remove the part" if rules.plain == "module" else "use kind tensor"
+        problems.add(
+            item,
+            f"{refused} an {match.part} of a module's call",
+            f"{hint}, as in `{kind.example}`" if rules.plain == "module" else hint,
+        )
+    elif match.op is not None and not rules.op:
+        problems.add(item, f"{refused} an operator", "use kind op or tensor")
+    elif match.node is not None and not rules.node:
+        problems.add(item, f"{refused} an autograd node", "use kind node or node_pre")
+    elif is_plain(match) and rules.plain != "module" and (key := _of_modules(match)):
+        hint = f"add `part: {rules.parts[-1]}`" if rules.parts else "use `name` or `regex`"
+        problems.add(
+            item, f"'{key}' selects modules, but kind {kind.name} selects {rules.plain}s", hint
+        )
+
+
+def _of_modules(match: Match) -> str | None:
+    """Return a condition that only modules can meet, also one inside `not`."""
+    for key in ("type", "depth", "leaf"):
+        if getattr(match, key) is not None:
+            return key
+    inner = (
+        (_of_modules(condition) for condition in match.negated.any) if match.negated else iter(())
+    )
+    return next((key for key in inner if key), None)
+
 
 OPTIONS = Fields(
     {

@@ -10,7 +10,34 @@ from typing import Generic, TypeVar
 from hookcli.formats.parts.short_names import ShortNames
 from hookcli.formats.parts.style import Style, number_style, paint, paint_start
 from hookcli.formats.parts.text import cut
-from hookcli.formats.parts.widths import shrink
+
+
+def shrink(widths: list[int], least: Sequence[int], excess: int) -> int:
+    """Take `excess` characters from the widest columns that may shrink; return what is left of it.
+
+    Of equally wide columns the first shrinks first. The work does not depend on the widths, as a
+    name may be a million characters long.
+    """
+    while excess > 0:
+        free = [i for i, width in enumerate(widths) if width > least[i]]
+        if not free:
+            break
+        most = max(widths[i] for i in free)
+        level = [i for i in free if widths[i] == most]
+        # All widest columns shrink in turn, down to the next width or limit.
+        below = [widths[i] for i in free if widths[i] < most]
+        floor = max([least[i] for i in level] + below)
+        rounds = min(most - floor, excess // len(level))
+        if rounds:
+            for i in level:
+                widths[i] -= rounds
+            excess -= rounds * len(level)
+        else:
+            for i in level[:excess]:
+                widths[i] -= 1
+            excess -= min(excess, len(level))
+    return excess
+
 
 Row = TypeVar("Row")
 _GAP = 2  # between columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookcli.training.script.descriptors import Pipe, StandardStreams
+from hookcli.system.null_device import open_null
 from hookcli.training.script.ending import Ignored, ending
 from hookcli.training.script.held_signals import HeldSignals, call_handlers
 from hookcli.training.script.own_imports import UserFolders, own_imports
@@ -17,6 +17,47 @@ TYPE_CHECKING = False  # known to type checkers: importing typing is not what pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+
+class StandardStreams:
+    """Keeps the numbers of standard streams that the script closed from being given to a pipe.
+
+    They are closed again at the end: Python tells of a stream that it cannot flush.
+    """
+
+    def __init__(self) -> None:
+        self._filled: list[int] = []
+
+    def __enter__(self) -> None:
+        for number in range(3):
+            try:
+                os.fstat(number)
+            except OSError:
+                self._filled.append(open_null())  # the lowest number that is free
+
+    def __exit__(self, *raised: object) -> None:
+        for number in self._filled:
+            os.close(number)
+
+
+class Pipe:
+    """A pipe that is closed at the end of a block."""
+
+    def __enter__(self) -> Pipe:
+        self.reader, self.writer = os.pipe()
+        self._is_open = True
+        return self
+
+    def close_writer(self) -> None:
+        """Close the end that another process has too."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self.writer)
+
+    def __exit__(self, *raised: object) -> None:
+        self.close_writer()
+        os.close(self.reader)
+
 
 _INTERRUPTED = "hookcli: interrupted: the report is not written"
 _PATIENCE = 2.0  # seconds for a process that was told to end

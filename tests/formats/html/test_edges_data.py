@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hookcli.formats.html.data.edges import edges
+from hookcli.formats.html.data.record import edges
 from hookcli.formats.html.data.references import References
 from hookcli.report.edges import EdgeRow
 from hookcli.report.values import Leaf

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import hookcli
-from hookcli.formats.html.data.parameters import parameters
+from hookcli.formats.html.data.record import parameters
 from hookcli.formats.html.data.references import References
 from hookcli.formats.parts.color_scale import PALETTE
 from tests.formats.fabricate import layer, parameter, report, stats

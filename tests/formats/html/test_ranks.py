@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from hookcli.formats.html.data.ranks import ranks
+from hookcli.formats.html.data.record import ranks
 from hookcli.formats.html.data.references import References
 from hookcli.report.distributed import (
     BucketRow,

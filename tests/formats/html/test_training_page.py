@@ -8,9 +8,9 @@ import re
 import pytest
 
 from hookcli.formats.check.merged import merged
+from hookcli.formats.html.data.record import training as steps_of
 from hookcli.formats.html.data.references import References
 from hookcli.formats.html.data.run import run
-from hookcli.formats.html.data.steps import training as steps_of
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow, Diagnosis

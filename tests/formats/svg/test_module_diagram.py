@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from hookcli.formats.svg.call_tree import INPUT, MADE, OUTPUT
-from hookcli.formats.svg.module_boxes import module_boxes
-from hookcli.formats.svg.module_diagram import compact
+from hookcli.formats.svg.module_diagram import compact, module_boxes
 from hookcli.formats.view import View
 from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import CheckRow, Diagnosis

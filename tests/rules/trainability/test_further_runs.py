@@ -366,7 +366,7 @@ def test_a_saved_report_gives_the_same_findings():
 def test_a_saved_measurement_that_no_probe_makes_is_refused(probe, target, value):
     from pydantic import ValidationError
 
-    from hookcli.report.reading.open_values import check_measured
+    from hookcli.report.reading.validity import check_measured
 
     with pytest.raises(ValidationError):
         check_measured(probe, target, value)

@@ -25,13 +25,11 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
-from hookcli.training.by_hand import ByHand
-from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.norms import is_part
 from hookcli.training.ranks import OtherRanks
-from hookcli.training.records import Record
+from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.roots import LooseParameters
+from hookcli.training.roots import LooseParameters, UnmatchedHooks
 from hookcli.training.sampling import MOST_CALLS
 
 

@@ -37,11 +37,18 @@ from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.guard import Guard
-from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
-from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
+from hookcli.training.roots import (
+    LooseParameters,
+    UnmatchedHooks,
+    hooks_of_root,
+    is_compiled,
+    name_of,
+    parameter_ids,
+    unwrap,
+)
 from hookcli.training.sampling import MOST_CALLS
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated

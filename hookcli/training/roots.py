@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from types import FrameType
 from typing import Any
 
 from torch import nn
 
+from hookcli.errors import RequestError
+from hookcli.hooks.resolve import Known, resolve
 from hookcli.models import module_tree
+from hookcli.models.model import Model
+from hookcli.spec.hooks import HookSpec, Match
 
 # Attributes in which wrappers keep the module that they call: DistributedDataParallel and
 # DataParallel, torch.compile, FSDP1.
@@ -150,3 +156,51 @@ def _below(module: Any, scope: dict[str, Any]) -> str | None:
                     if part is module:
                         return str(attribute)
     return None
+
+
+@dataclass(slots=True)
+class UnmatchedHooks:
+    """The hooks that match nothing in the roots so far, with the messages, by place."""
+
+    found: set[str] = field(default_factory=set)
+    messages: dict[str, str] = field(default_factory=dict)
+
+    def warnings(self) -> list[str]:
+        """Return a warning for each hook that no root had targets for."""
+        return [
+            f"{place}: {message}"
+            for place, message in self.messages.items()
+            if place not in self.found
+        ]
+
+
+def is_of_root(match: Match | None, name: str, kind: str) -> bool:
+    """Return whether `root` of a hook selects a root with this name and type."""
+    if match is None:
+        return True
+    if match.type is not None:
+        return fnmatchcase(kind, match.type)
+    return match.pattern is not None and fnmatchcase(name, match.pattern)
+
+
+def hooks_of_root(
+    hooks: Sequence[HookSpec], model: Model, name: str, unmatched: UnmatchedHooks
+) -> tuple[HookSpec, ...]:
+    """Return the hooks that select this root and have targets in it."""
+    kind = type(model.root).__name__
+    known: Known | None = None
+    chosen = []
+    for hook in hooks:
+        if not is_of_root(hook.root, name, kind):
+            unmatched.messages.setdefault(hook.place, f"no root matches, such as {name}")
+            continue
+        if hook.at is not None:
+            known = known or Known.of(model)
+            try:
+                resolve(hook, known)
+            except RequestError as error:
+                unmatched.messages.setdefault(hook.place, error.message)
+                continue
+        unmatched.found.add(hook.place)
+        chosen.append(hook)
+    return tuple(chosen)

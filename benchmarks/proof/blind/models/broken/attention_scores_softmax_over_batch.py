@@ -2,7 +2,7 @@
 
 Source: https://github.com/PetrochukM/PyTorch-NLP/issues/2
 Fault: softmax runs over dimension 0, the rows of the batch, so samples compete with each other.
-Cause: (softmax|dim).*(0|batch|wrong|dimension|axis)|normali[sz].*batch
+Cause: softmax|normali[sz].*(batch|dim|axis)|(batch|rows).*(dim|axis)
 Place: softmax|attention
 """
 

@@ -3,7 +3,7 @@
 Source: https://github.com/DEEP-PolyU/KEQA_WSDM19/issues/2
 Fault: the softmax is over the last dimension of size 1, all weights are 1 and attn gets no
     gradient.
-Cause: softmax.*(dim|one|1|single|size)|(weights|attention).*(always|constant|all).*(1|one)
+Cause: softmax|(weights|attention).*(always|constant|all).*(1|one)
 Place: attn
 """
 

@@ -1,10 +1,10 @@
-"""A decoder layer with a causal mask and a padding mask of the target.
+r"""A decoder layer with a causal mask and a padding mask of the target.
 
 Source: https://github.com/hyunwoongko/transformer/pull/40
     https://github.com/dmlc/dgl/issues/2657
 Fault: the pad mask has its axis on the queries, rows of padded queries are all -inf and become
     NaN.
-Cause: mask.*(quer|key|row|axis|dim|broadcast|unsqueeze|shape|wrong)|all.*-?inf|row|NaN
+Cause: mask.*(quer|key|row|axis|dim|broadcast|shape)|(every|all|whole|full).*(mask|-?inf\b)
 Place: mask|pad
 """
 

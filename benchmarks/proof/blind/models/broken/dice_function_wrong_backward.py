@@ -1,9 +1,9 @@
-"""A Dice loss as a custom autograd Function for two-class volumes.
+r"""A Dice loss as a custom autograd Function for two-class volumes.
 
 Source: https://github.com/mattmacy/torchbiomed/issues/2
 Fault: backward gives both classes the same gradient; the background class needs the opposite
     sign.
-Cause: backward|sign|gradient|negat|minus|gradcheck
+Cause: \bbackward\b.*(wrong|sign|incorrect|mismatch)|(wrong|sign|numeric|finite).*gradient|gradcheck
 Place: backward|grad_input
 """
 

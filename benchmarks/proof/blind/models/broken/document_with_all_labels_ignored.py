@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/70348
     https://github.com/OpenRLHF/OpenRLHF/pull/583
 Fault: a document whose labels are all -100 has an empty mean: the loss that is reported is NaN.
-Cause: ignore_index|-100|empty|all.*(ignored|masked)|NaN|0 ?/ ?0
+Cause: ignore_index|-100|empty|(all|every|only).*(ignored|masked)|0 ?/ ?0|no (valid|remaining)
 Place: loss|labels|cross_entropy
 """
 

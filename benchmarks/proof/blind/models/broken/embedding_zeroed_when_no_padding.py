@@ -1,9 +1,9 @@
-"""A recommender with embeddings made by a helper of a translation library.
+r"""A recommender with embeddings made by a helper of a translation library.
 
 Source: https://github.com/facebookresearch/fairseq/issues/4076
 Fault: padding_idx is None and weight[None] selects everything, so both tables are zero: no
     gradient.
-Cause: None|padding|zero|init
+Cause: padding_idx|None|(init\w*|start\w*|weights?|tables?|values?).*(zero|\b0\b)|all.?zero
 Place: emb|Embedding
 """
 

@@ -1,8 +1,8 @@
-"""Attention pooling of sentences where short documents are filled with empty sentences.
+r"""Attention pooling of sentences where short documents are filled with empty sentences.
 
 Source: https://github.com/pytorch/pytorch/issues/24816
 Fault: a sentence of padding only has every score at -inf: its softmax is NaN, and then the loss.
-Cause: (all|every|only|fully|entire|empty).*(mask|pad)|mask.*(all|every|NaN)|pad.*only|empty|-?inf
+Cause: (all|every|only|fully|entire|whole)\b.*(mask|pad)|mask.*(all|every)\b|empty|-inf
 Place: mask|padding|scores
 """
 

@@ -3,7 +3,7 @@
 Source: https://github.com/yilundu/improved_contrastive_divergence/issues/7
 Fault: the input is kept in x_orig but never added, so the block has no shortcut and signals
     shrink.
-Cause: residual|skip|shortcut|x_orig|never (added|used)|not added
+Cause: residual|skip|shortcut|x_orig|vanish|shrink|small init|std
 Place: x_orig|forward|conv
 """
 

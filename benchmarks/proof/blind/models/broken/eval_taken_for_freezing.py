@@ -2,7 +2,7 @@
 
 Source: https://github.com/alexrich021/3dvnet/issues/11
 Fault: eval() does not stop gradients, so the backbone that should be frozen is trained.
-Cause: eval|requires_grad|frozen|freez|no_grad
+Cause: requires_grad|frozen|freez|no_grad|eval.*(gradient|train|weights|freez)
 Place: backbone|feature
 """
 

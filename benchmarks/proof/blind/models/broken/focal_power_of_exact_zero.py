@@ -1,8 +1,8 @@
-"""Detection scores with a binary focal loss and gamma 0.5.
+r"""Detection scores with a binary focal loss and gamma 0.5.
 
 Source: https://github.com/kornia/kornia/issues/918
 Fault: saturated scores give 1 - p = 0, and the power 0.5 has an infinite slope there: NaN.
-Cause: pow|gamma|eps|NaN|infinit|zero
+Cause: \bpow|gamma|\beps|infinite (slope|gradient|derivative)|saturat|power
 Place: focal|pow|eps|probs
 """
 

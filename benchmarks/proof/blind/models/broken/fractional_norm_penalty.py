@@ -1,8 +1,8 @@
-"""An autoencoder with a penalty of p=0.5 on all weights, to prune it later.
+r"""An autoencoder with a penalty of p=0.5 on all weights, to prune it later.
 
 Source: https://github.com/pytorch/pytorch/issues/44452
 Fault: a power below 1 has an infinite slope at zero, and the biases start at zero: NaN gradients.
-Cause: pow|norm|root|NaN|infinit|eps|fraction
+Cause: \bpow|p-?norm|root|infinite (slope|gradient|derivative)|\beps|fraction|power|exactly zero
 Place: penalty|sparsity|bias
 """
 

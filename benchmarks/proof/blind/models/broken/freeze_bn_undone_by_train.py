@@ -3,7 +3,7 @@ r"""Fine-tuning of a pretrained encoder whose batch norms must stay as they are.
 Source: https://github.com/pgniewko/gt-pyg/issues/112
     https://github.com/poppinace/indexnet_matting/issues/35
 Fault: freeze puts batch norm in eval mode once; model.train() undoes it and the statistics drift.
-Cause: train\(|eval|mode|running|statistic|batch.?norm
+Cause: train\(|eval\(|(eval|train\w*) mode|running|statistic|batch.?norm
 Place: encoder|freeze|bn|norm|train
 """
 

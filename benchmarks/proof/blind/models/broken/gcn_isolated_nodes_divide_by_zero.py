@@ -2,7 +2,7 @@
 
 Source: https://github.com/Zhongdao/gcn_clustering/issues/6
 Fault: nodes without neighbours have degree 0, their row of the adjacency becomes 0 / 0 = NaN.
-Cause: degree|isolat|zero|divi|neighbou?r|NaN
+Cause: degree|isolat|divi(d|s)|neighbou?r|0 ?/ ?0|sum.*zero
 Place: degree|adj|norm|agg
 """
 

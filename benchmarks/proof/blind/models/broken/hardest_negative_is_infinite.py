@@ -1,9 +1,9 @@
-"""A triplet loss with in-batch hardest negatives for patches of a series.
+r"""A triplet loss with in-batch hardest negatives for patches of a series.
 
 Source: https://github.com/jinnnju/PaAno/issues/1
 Fault: the diagonal becomes +inf in distance, the max picks it and the hinge is zero for all
     samples.
-Cause: inf|diagonal|always zero|mask
+Cause: \binf|diagonal|always zero|\bmask|hinge|relu|margin
 Place: diagonal|neg|dist|sim
 """
 

@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/19675
 Fault: h_n is (directions, batch, hidden) and view(batch, -1) mixes hidden states of other
     samples.
-Cause: view|reshape|transpose|permute|h_n|hidden|mix|direction
+Cause: view|reshape|transpose|permute|(direction|h_n).*(mix|order|batch)
 Place: view|h_n|hidden
 """
 

@@ -1,8 +1,8 @@
-"""Residual blocks that are meant to start as identity.
+r"""Residual blocks that are meant to start as identity.
 
 Source: https://github.com/DrChainsaw/NaiveGAflux.jl/issues/39
 Fault: all convolutions of the residual branch are zero instead of the last one: none can learn.
-Cause: zero|init|identity
+Cause: init|identity|(start|weight|both|all).*(zero|\b0\b)|zero.*(weight|both|convolution)
 Place: conv1|conv2
 """
 

@@ -1,9 +1,9 @@
-"""Fusion of vision and language features with a gate that starts closed.
+r"""Fusion of vision and language features with a gate that starts closed.
 
 Source: https://github.com/yz93/LAVT-RIS/issues/25
 Fault: both linear layers of the gate are zero with a ReLU between: the gate never gets a
     gradient.
-Cause: zero|init|gate
+Cause: init|(start|weight|both|all|two).*(zero|\b0\b)|zero.*(weight|both|layers)
 Place: res_gate
 """
 

@@ -1,8 +1,8 @@
-"""A sublayer with dropout, residual and a layer norm written by hand.
+r"""A sublayer with dropout, residual and a layer norm written by hand.
 
 Source: https://github.com/jadore801120/attention-is-all-you-need-pytorch/pull/17
 Fault: mean and deviation are taken over the sequence instead of the features of each token.
-Cause: dim|axis|sequence|seq|time|feature
+Cause: (over|along|across|instead|wrong).*(dim|axis|sequence|seq|time|feature)|\b(dim|axis)\b
 Place: mu|sigma|norm|mean|std
 """
 

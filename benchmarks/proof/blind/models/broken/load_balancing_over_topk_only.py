@@ -1,9 +1,9 @@
-"""A Mixtral style layer with an auxiliary loss that should balance the experts.
+r"""A Mixtral style layer with an auxiliary loss that should balance the experts.
 
 Source: https://github.com/huggingface/transformers/issues/28093
     https://github.com/huggingface/transformers/issues/28021
 Fault: the auxiliary loss uses weights renormalised over the top-k, whose sum is a constant.
-Cause: constant|top.?k|all experts|renormali|softmax|balanc
+Cause: aux\w*.*constant|constant.*aux|top.?k|all experts|renormali|softmax|balanc\w+ loss.*constant
 Place: aux|router_prob|routing_weights|load_balanc
 """
 

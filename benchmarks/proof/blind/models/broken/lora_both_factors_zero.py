@@ -1,10 +1,10 @@
-"""A ReLoRA style linear layer added to a frozen projection.
+r"""A ReLoRA style linear layer added to a frozen projection.
 
 Source: https://github.com/Guitaricet/relora/issues/18
     https://github.com/microsoft/LoRA/issues/98
 Fault: A and B both start at zero, each gets its gradient through the other, so neither ever
     moves.
-Cause: zero.*(both|A|B|init|lora)|both.*zero|lora|init
+Cause: init|(start\w*|both|factors).*(zero|\b0\b)|zero.*(both|factors)
 Place: lora_A|lora_B
 """
 

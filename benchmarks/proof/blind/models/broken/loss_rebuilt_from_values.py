@@ -2,7 +2,7 @@ r"""A binary focal loss that collects one value for each image.
 
 Source: https://github.com/bonlime/pytorch-tools/issues/81
 Fault: torch.tensor makes a new leaf out of numbers: the loss is not connected to the network.
-Cause: torch\.tensor|new (tensor|leaf)|graph|item|detach|stack|disconnect|not connected
+Cause: torch\.tensor|new (tensor|leaf)|\.item|detach|(cut|break|outside).*graph|not connected|leaf
 Place: losses|body|backbone
 """
 

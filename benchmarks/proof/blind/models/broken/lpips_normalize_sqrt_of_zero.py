@@ -1,8 +1,8 @@
-"""A perceptual distance between features that are normalised over channels.
+r"""A perceptual distance between features that are normalised over channels.
 
 Source: https://github.com/richzhang/PerceptualSimilarity/issues/69
 Fault: eps is added outside the root, so pixels with all channels at zero give a NaN gradient.
-Cause: sqrt|square root|root|eps.*(inside|under)|norm.*zero|NaN
+Cause: sqrt|square root|\broot|\beps.*(inside|under)|norm\w* .*zero
 Place: normalize|norm_factor
 """
 

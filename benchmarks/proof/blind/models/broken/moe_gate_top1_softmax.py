@@ -3,7 +3,7 @@
 Source: https://github.com/davidmrau/mixture-of-experts/issues/27
 Fault: the softmax is over the single kept logit, so the gate is always 1 and w_gate gets no
     gradient.
-Cause: softmax.*(one|single|top|k ?= ?1)|(single|one).*(logit|element)|gate.*(constant|always)
+Cause: softmax|(single|one) (logit|element|score)|gate.*(constant|always)
 Place: w_gate|gate
 """
 

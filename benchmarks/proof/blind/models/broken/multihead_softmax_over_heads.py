@@ -1,9 +1,9 @@
-"""Multi-head attention written by hand for features of surgical video.
+r"""Multi-head attention written by hand for features of surgical video.
 
 Source: https://github.com/CAMMA-public/rendezvous/issues/10
 Fault: softmax is over the dimension of the heads instead of the keys, so the keys are not
     weighted.
-Cause: (softmax|dim).*(head|1|key|last|wrong|axis|dimension)
+Cause: softmax|normali[sz]\w* over.*(head|dim|axis)
 Place: softmax
 """
 

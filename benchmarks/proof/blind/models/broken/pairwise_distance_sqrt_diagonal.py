@@ -1,9 +1,9 @@
-"""Batch-hard triplet loss on an embedding network.
+r"""Batch-hard triplet loss on an embedding network.
 
 Source: https://github.com/pytorch/pytorch/issues/2421
     https://github.com/adambielski/siamese-triplet/issues/18
 Fault: the distance of a sample to itself is the root of exactly zero, and its gradient is NaN.
-Cause: sqrt|square root|root|diagonal|distance.*(zero|itself)|eps|NaN
+Cause: sqrt|square root|\broot|diagonal|distance.*(zero|itself)|\beps
 Place: dist|sqrt
 """
 

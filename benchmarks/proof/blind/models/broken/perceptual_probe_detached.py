@@ -1,8 +1,8 @@
-"""A tokenizer of frames that is trained with a perceptual loss only.
+r"""A tokenizer of frames that is trained with a perceptual loss only.
 
 Source: https://github.com/myscience/open-genie/issues/6
 Fault: the probe detaches the recorded features, so the perceptual loss cannot train the model.
-Cause: detach|probe|hook
+Cause: detach|\bhook
 Place: probe|record|decoder|tokenizer
 """
 

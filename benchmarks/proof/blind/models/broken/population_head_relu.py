@@ -2,7 +2,7 @@
 
 Source: https://github.com/jvargasmu/population_estimation/issues/68
 Fault: the final ReLU starts with negative inputs: it predicts zeros only and passes no gradient.
-Cause: relu|dead|negative|zero
+Cause: relu|dead|dying|negative|clip
 Place: output_layer|relu|head
 """
 

@@ -3,7 +3,7 @@ r"""A small encoder with sinusoidal positions.
 Source: https://github.com/AkiRusProd/numpy-transformer/issues/1
     https://github.com/cmu-l3/anlp-fall2025-code/issues/1
 Fault: the encoding is sliced by batch size and added along the batch: tokens have no position.
-Cause: batch|dimension|axis|size\(0\)|position
+Cause: (position|encod).*(batch|dim|axis|sample|wrong)|(batch|dim|axis|size\(0\)).*(position|encod)
 Place: pe\b|pos
 """
 

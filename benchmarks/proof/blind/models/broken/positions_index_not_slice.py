@@ -3,7 +3,7 @@ r"""A denoiser of head motion with position encoding.
 Source: https://github.com/DiffPoseTalk/DiffPoseTalk/issues/20
 Fault: pe is indexed with the length rather than sliced up to it: all frames get the same
     encoding.
-Cause: slic|index|same.*(position|encoding)|:x|one (position|encoding)|position
+Cause: slic|index|same.*(position|encoding)|(one|single|last) (position|encoding)
 Place: pe\b
 """
 

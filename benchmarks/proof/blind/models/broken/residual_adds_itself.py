@@ -3,7 +3,7 @@ r"""A transformer whose blocks keep attention and feed-forward layers in two lis
 Source: https://github.com/kyegomez/BitNet/issues/32
     https://github.com/strutive07/transformer-tensorflow2.0/issues/14
 Fault: x was overwritten by attention before x + x, so there is no residual around attention.
-Cause: residual|skip|shortcut|x ?\+ ?x|overwrit|itself|double
+Cause: residual|skip|shortcut|x ?\+ ?x|overwrit|doubl|itself
 Place: layers|attn|forward
 """
 

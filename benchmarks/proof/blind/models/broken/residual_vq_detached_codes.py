@@ -2,7 +2,7 @@
 
 Source: https://github.com/EdoardoBotta/RQ-VAE-Recommender/issues/24
 Fault: the codes are detached before the quantisation loss, so all codebooks have no gradient.
-Cause: detach|codebook|embedding
+Cause: detach
 Place: layers|codebook|embedding
 """
 

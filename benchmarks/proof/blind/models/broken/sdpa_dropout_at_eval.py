@@ -1,8 +1,8 @@
-"""Causal self-attention of a small GPT with the fused kernel.
+r"""Causal self-attention of a small GPT with the fused kernel.
 
 Source: https://github.com/karpathy/nanoGPT/pull/240
 Fault: dropout_p is constant, so attention drops entries at evaluation as well.
-Cause: dropout|training
+Cause: dropout(_p| is| at| in| stays| ignores).*(eval|train|infer|random|active|on)|self\.training
 Place: dropout
 """
 

@@ -1,8 +1,8 @@
-"""A style encoder that pools to one vector for each image and normalises it.
+r"""A style encoder that pools to one vector for each image and normalises it.
 
 Source: https://github.com/pytorch/pytorch/issues/19250
 Fault: a group has one value on the 1x1 map, so the norm gives the same output for every image.
-Cause: (instance|group|norm).*(one|1|single|zero|spatial)|1x1|spatial|single (element|value)
+Cause: (one|single|1) (value|element|number)|group.*(one|single|1\b)|1x1|constant|removes
 Place: norm|to_style
 """
 

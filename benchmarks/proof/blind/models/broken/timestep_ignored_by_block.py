@@ -1,8 +1,8 @@
-"""A one-dimensional denoiser for diffusion with a time embedding.
+r"""A one-dimensional denoiser for diffusion with a time embedding.
 
 Source: https://github.com/huggingface/diffusers/issues/2664
 Fault: the blocks accept temb and never use it, so the network cannot know the noise level.
-Cause: time.*(unused|ignored|never|not used)|temb|(unused|ignored|never used).*time|embedding
+Cause: (time|temb|t\b).*(unused|ignored|never|not used)|(unused|ignored|never used).*(time|temb)
 Place: time|temb
 """
 

@@ -3,7 +3,7 @@ r"""A FaceNet loss that keeps the hard triplets of a batch.
 Source: https://github.com/liorshk/facenet_pytorch/issues/6
 Fault: the triplets go through data and numpy, which cuts the graph: the triplet loss trains
     nothing.
-Cause: numpy|\.data|graph|detach|from_numpy
+Cause: numpy|\.data\b|detach|(cut|break|leave|outside).*graph|not connected
 Place: out_selected|hard|numpy|data
 """
 

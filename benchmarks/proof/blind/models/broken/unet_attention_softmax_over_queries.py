@@ -3,7 +3,7 @@ r"""The self-attention block of a DDPM U-Net, with einsum.
 Source: https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146
 Fault: the scores bijh are normalised over i, the queries, so the weights of a query do not sum to
     1.
-Cause: (softmax|dim).*(quer|key|wrong|2|1|axis|dimension|i\b|j\b)
+Cause: softmax|normali[sz]\w* over.*(quer|dim|axis)
 Place: attn|softmax
 """
 

@@ -4,7 +4,7 @@ Source: https://github.com/alecGraves/BVAE-tf/issues/7
     https://github.com/keras-team/keras/issues/3283
 Fault: noise is scaled by exp(logvar), the variance, while the KL term takes the value as
     log-variance.
-Cause: exp|0\.5|half|variance|std|logvar|log_var
+Cause: \bexp\b|0\.5|\bhalf\b|varian|std.*(log|wrong)
 Place: reparam|std|logvar|log_var
 """
 

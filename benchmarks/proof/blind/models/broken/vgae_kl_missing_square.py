@@ -2,7 +2,7 @@ r"""A variational graph autoencoder for link prediction on a dense adjacency mat
 
 Source: https://github.com/DaehanKim/vgae_pytorch/issues/2
 Fault: the KL uses exp(logstd) instead of its square: its optimum is sigma 2, not the unit prior.
-Cause: square|\*\* ?2|variance|KL|exp|logstd
+Cause: square|\*\* ?2|varian|\bKL\b|\bexp\b|factor|prior
 Place: kl|logstd
 """
 

@@ -1,9 +1,9 @@
-"""A captioner that reads the features of its image encoder from a forward hook.
+r"""A captioner that reads the features of its image encoder from a forward hook.
 
 Source: https://github.com/lucidrains/CoCa-pytorch/issues/6
 Fault: the hook stores a detached copy, so the image encoder gets no gradient from the caption
     loss.
-Cause: detach|hook|extractor
+Cause: detach|\bhook|extractor.*(copy|detach|clone)
 Place: extractor|hook|img_encoder
 """
 

@@ -3,7 +3,7 @@
 Source: https://github.com/showlab/Olaf-World/issues/8
     https://github.com/andylolu2/jax-vqvae-gpt/issues/2
 Fault: the codebook loss uses the straight-through output, so the codebook never gets a gradient.
-Cause: codebook|straight|after.*detach|z_q|embedding
+Cause: straight.?through|after.*detach|detach|z_q|codebook_loss|codebook loss
 Place: codebook|embedding
 """
 

@@ -1,8 +1,8 @@
-"""A generalised residual block that weighs the outputs of all previous layers.
+r"""A generalised residual block that weighs the outputs of all previous layers.
 
 Source: https://github.com/lucidrains/deep-cross-attention/issues/2
 Fault: the linear before ReLU starts at zero without a bias: ReLU(0) has gradient zero for ever.
-Cause: zero|init|relu
+Cause: init|relu|(start|weight).*(zero|\b0\b)
 Place: to_aggregate|linear|aggregate
 """
 

@@ -1,4 +1,4 @@
-r"""A recommender with embeddings made by a helper of a translation library.
+r"""A recommender with embeddings made by a function of a translation library.
 
 Source: https://github.com/facebookresearch/fairseq/issues/4076
 Fault: padding_idx is None and weight[None] selects everything, so both tables are zero: no

@@ -3,7 +3,7 @@ r"""Trains a small classifier with the soft targets of a large one.
 Source: https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/66
 Fault: The teacher's logits fill both sides of the divergence, so the distillation loss is always
     zero and only the few hard labels train the student.
-Cause: (both|twice|same).*(teacher|large|logit)|large_logits|(distill|soft|kl).*(zero|constant|no gradient)
+Cause: (both|twice|same).*(teacher|large|logit)|large_logits|(distill|soft|kl).*(zero|constant)
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/ooples/AiDotNet/issues/1844
     https://github.com/igul222/improved_wgan_training/issues/18
 Fault: The penalty is computed without a graph of its gradients; it has a value but no gradient, so
     the critic grows without limit.
-Cause: create_graph|second.?order|double.?back|(penalty|gp).*(no|not|without).*(grad|differenti|graph)
+Cause: create_graph|second.?order|double.?back|(penalty|gp)\b.*(no|without).*(grad|graph)
 Place: critic|gradient_penalty|discriminator
 """
 

@@ -37,21 +37,21 @@ class DecoderRNN(nn.Module):
 
 
 def clips(n):
-    start, direction = torch.randint(0, 12, (n, 1)), torch.randint(0, 2, (n,))
+    start, direction = torch.randint(0, 6, (n, 1)), torch.randint(0, 2, (n,))
     pos = (start + (2 * direction[:, None] - 1) * torch.arange(6)) % 12
     return F.one_hot(pos, 12).float(), direction
 
 
 torch.manual_seed(0)
 cnn, rnn = EncoderCNN(), DecoderRNN()
-optimizer = torch.optim.Adam([*cnn.parameters(), *rnn.parameters()], lr=5e-3)
-for step in range(150):
-    x, y = clips(32)
+optimizer = torch.optim.Adam([*cnn.parameters(), *rnn.parameters()], lr=1e-2)
+for step in range(240):
+    x, y = clips(48)
     output = rnn(cnn(x))
     loss = F.cross_entropy(output, y)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 30 == 29:
+    if step % 40 == 39:
         acc = (output.argmax(1) == y).float().mean()
         print(f"Train step {step} loss {loss.item():.4f} accuracy {100 * acc:.1f}%")

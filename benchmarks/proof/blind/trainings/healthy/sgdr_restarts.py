@@ -26,14 +26,13 @@ class Net(nn.Module):
 
 torch.manual_seed(0)
 templates = torch.randn(6, 1, 8, 8)
-target = torch.randint(0, 6, (512,))
-data = templates[target] + 1.2 * torch.randn(512, 1, 8, 8)
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
 scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=30, T_mult=2, eta_min=1e-5)
 for step in range(210):
-    idx = torch.randint(0, 512, (64,))
-    loss = F.cross_entropy(model(data[idx]), target[idx])
+    target = torch.randint(0, 6, (64,))
+    data = templates[target] + 2.5 * torch.randn(64, 1, 8, 8)
+    loss = F.cross_entropy(model(data), target)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

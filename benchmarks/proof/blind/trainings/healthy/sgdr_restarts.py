@@ -27,11 +27,11 @@ class Net(nn.Module):
 torch.manual_seed(0)
 templates = torch.randn(6, 1, 8, 8)
 model = Net()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=30, T_mult=2, eta_min=1e-5)
 for step in range(210):
     target = torch.randint(0, 6, (64,))
-    data = templates[target] + 2.5 * torch.randn(64, 1, 8, 8)
+    data = templates[target] + 2.0 * torch.randn(64, 1, 8, 8)
     loss = F.cross_entropy(model(data), target)
     optimizer.zero_grad()
     loss.backward()

@@ -3,7 +3,7 @@ r"""Trains a denoiser and keeps an average of its weights with a warm-up of the 
 Source: https://github.com/huggingface/diffusers/issues/1864
 Fault: get_decay is stored back into self.decay, so the decay falls to one half instead of rising;
     the average is only the last two steps and as noisy as the model.
-Cause: self\.decay|decay.*(overwrit|stored|chang|wrong|half|fall|mutat|reset)|(overwrit|mutat)\w+.*decay
+Cause: self\.decay|decay.*(overwrit|stored|wrong|half|fall|mutat)|(overwrit|mutat)\w+.*decay
 Place: ema|decay|EMAModel
 """
 

@@ -3,7 +3,7 @@ r"""Tunes a projection with a linear warm-up that spans several epochs, then a c
 Source: https://github.com/Vision-CAIR/MiniGPT-4/pull/263
 Fault: The warm-up counts steps inside the epoch, so each epoch starts again at the lowest rate and
     the full learning rate is never reached.
-Cause: warm.?up.*(reset|restart|epoch|inner|again|never)|(reset|restart)\w*.*(lr|learning rate|warm)|total.*step
+Cause: warm.?up.*(reset|restart|epoch|inner|never)|(reset|restart).*(lr|rate|warm)|total.*step
 """
 
 import math

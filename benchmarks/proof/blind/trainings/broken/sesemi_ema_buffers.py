@@ -28,7 +28,7 @@ class EMA:
 
 def batch(n):
     y = torch.randint(0, 4, (n,))
-    x = 5.0 + 3.0 * torch.randn(n, 1, 8)
+    x = 20.0 + 3.0 * torch.randn(n, 1, 8)
     x[torch.arange(n), 0, 2 * y] += 9.0
     return x, y
 

@@ -4,7 +4,7 @@ Source: https://github.com/deep-voice/soundbay/pull/49
     https://discuss.pytorch.org/t/how-to-handle-imbalanced-classes/11264
 Fault: The sampler gets one weight per class instead of one per sample, so it draws only the first
     two samples of the data, over and over.
-Cause: (per|each).?(class|sample)|sample.?weights?|class.?weights?|(two|same|few|first) (samples|items|examples)|sampler
+Cause: sampler|sample.?weights?|class.?weights?|(two|same|few|first) (samples|items|examples)
 """
 
 import torch

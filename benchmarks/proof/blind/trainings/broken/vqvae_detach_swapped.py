@@ -3,7 +3,7 @@ r"""A vector-quantised autoencoder with eight codes.
 Source: https://github.com/andylolu2/jax-vqvae-gpt/issues/2
 Fault: The codebook term is computed after the straight-through replacement, so its gradient goes to
     the encoder and the codes never move.
-Cause: (codebook|embedding|code)s?\b.*(no gradient|never|not|zero)|straight.?through|(order|after|before).*quanti
+Cause: (codebook|embedding|codes?)\b.*(no gradient|never|not|zero)|straight.?through
 Place: codebook|embedding|quantize
 """
 

@@ -25,7 +25,7 @@ torch.manual_seed(0)
 t = torch.linspace(0, 4, 120)
 target = 2.0 * torch.exp(-0.4 * t) * torch.cos(3.0 * t) + 0.02 * torch.randn(120)
 seq, criterion = Oscillation(), nn.MSELoss()
-optimizer = torch.optim.LBFGS(seq.parameters(), lr=0.8)
+optimizer = torch.optim.LBFGS(seq.parameters(), lr=0.8, line_search_fn="strong_wolfe")
 for i in range(20):
 
     def closure():

@@ -26,20 +26,20 @@ def sample_task():
 
 torch.manual_seed(3)
 net = nn.Sequential(nn.Linear(1, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 1))
-meta_optim = torch.optim.Adam(net.parameters(), lr=3e-3)
+meta_optim = torch.optim.Adam(net.parameters(), lr=5e-3)
 history = []
-for step in range(120):
+for step in range(200):
     meta_loss = 0.0
     for _ in range(4):
         (x_spt, y_spt), (x_qry, y_qry) = sample_task()
         fast_weights = dict(net.named_parameters())
         loss = F.mse_loss(functional_call(net, fast_weights, (x_spt,)), y_spt)
         grads = torch.autograd.grad(loss, fast_weights.values(), create_graph=True)
-        fast_weights = {n: p - 0.05 * g for (n, p), g in zip(fast_weights.items(), grads)}
+        fast_weights = {n: p - 0.01 * g for (n, p), g in zip(fast_weights.items(), grads)}
         meta_loss = meta_loss + F.mse_loss(functional_call(net, fast_weights, (x_qry,)), y_qry) / 4
     meta_optim.zero_grad()
     meta_loss.backward()
     meta_optim.step()
     history.append(meta_loss.item())
-    if step % 30 == 29:
-        print(f"step {step} query loss {sum(history[-30:]) / 30:.4f}")
+    if step in (9, 49, 99, 149, 199):
+        print(f"step {step} query loss {sum(history[-10:]) / 10:.4f}")

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def pgd_attack(model, x, y, epsilon=0.4, step_size=0.15, steps=4):
+def pgd_attack(model, x, y, epsilon=0.6, step_size=0.2, steps=4):
     model.eval()
     x_adv = x + 0.001 * torch.randn_like(x)
     for _ in range(steps):
@@ -32,7 +32,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 centers = torch.randn(3, 20)
 for i in range(120):
     y = torch.randint(0, 3, (64,))
-    x = centers[y] + 0.5 * torch.randn(64, 20)
+    x = centers[y] + 0.9 * torch.randn(64, 20)
     loss = F.cross_entropy(model(pgd_attack(model, x, y)), y)
     optimizer.zero_grad()
     loss.backward()

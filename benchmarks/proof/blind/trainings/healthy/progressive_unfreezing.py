@@ -1,7 +1,6 @@
 r"""Fine-tunes a network from the head down, with parameter groups added as layers thaw.
 
-Source: https://github.com/fastai/fastai/blob/main/nbs/13b_metrics.ipynb
-    https://discuss.pytorch.org/t/how-the-pytorch-freeze-network-in-some-layers-only-the-rest-of-the-training/7088
+Source: https://discuss.pytorch.org/t/how-the-pytorch-freeze-network-in-some-layers-only-the-rest-of-the-training/7088
 Odd: For most of the run some layers have requires_grad False and are in no group; they are added
     later with small learning rates, and the loss falls at each stage.
 """

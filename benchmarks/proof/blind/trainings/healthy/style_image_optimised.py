@@ -28,7 +28,7 @@ input_img = content.clone().requires_grad_(True)
 optimizer = torch.optim.Adam([input_img], lr=0.05)
 for run in range(120):
     features = cnn(input_img)
-    style_loss = 1e4 * F.mse_loss(gram_matrix(features), style_gram)
+    style_loss = 1e7 * F.mse_loss(gram_matrix(features), style_gram)
     content_loss = F.mse_loss(features, content_feat)
     loss = style_loss + content_loss
     optimizer.zero_grad()

@@ -3,7 +3,7 @@ r"""Domain-adversarial training with a schedule for the strength of the reversal
 Source: https://github.com/CuthbertCai/pytorch_DANN/issues/10
 Fault: gamma is negative, so the coefficient of the reversal layer is negative too: the gradient is
     reversed twice and the features learn to tell the domains apart.
-Cause: gamma|(sign|negative|twice|double)\w*.*(revers|lambda|coefficient|constant)|revers\w*.*(twice|sign|negative|cancel)
+Cause: gamma|(sign|negative|twice).*(revers|lambda|constant)|revers.*(twice|sign|negative|cancel)
 """
 
 import numpy as np

@@ -3,7 +3,7 @@ r"""Trains a talking-head regressor with micro-batches of two and accumulation o
 Source: https://github.com/ZiqiaoPeng/DualTalk/issues/9
     https://github.com/dscripka/openWakeWord/issues/316
 Fault: The gradients are cleared before every micro-batch, so a step sees only the last of sixteen.
-Cause: zero_grad|accumul\w*.*(clear|lost|discard|reset|wip|eras|never)|(clear|discard|reset|eras|wip)\w*.*(accumul|grad)
+Cause: zero_grad|accumul.*(clear|lost|discard|reset)|(clear|discard|reset)\w*.*(accumul|grad)
 """
 
 import torch

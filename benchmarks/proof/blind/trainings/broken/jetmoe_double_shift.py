@@ -3,7 +3,7 @@ r"""Trains a causal model on sequences of counting numbers.
 Source: https://github.com/huggingface/transformers/pull/37830
 Fault: Logits and labels are shifted in the model and again in the loss function, so it learns the
     token after the next one; the loss falls but the next token is always wrong.
-Cause: shift\w*.*(twice|two|double|again|already)|(twice|double|two).*shift|next.next|off by one|token after the next
+Cause: shift.*(twice|double|again|already)|(twice|double).*shift|next.next|off by one
 """
 
 import torch

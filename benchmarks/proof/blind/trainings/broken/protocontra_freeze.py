@@ -4,7 +4,7 @@ Source: https://github.com/CSCYQJ/MICCAI23-ProtoContra-SFDA/issues/18
     https://github.com/catalyst-team/catalyst/pull/81
 Fault: requires_grad is set on a module, which only adds an attribute; the layer that should be
     frozen goes on training.
-Cause: requires_grad_?\(|attribute|(not|never|isn't).*(frozen|freez)|freez\w*.*(no effect|does nothing|not)
+Cause: attribute|requires_grad|(not|never|isn.t).*(frozen|freez)|freez.*(no effect|nothing)
 Place: outc|last layer
 """
 

@@ -3,7 +3,7 @@ r"""Predicts the outputs of random programs; a mask marks the positions to ignor
 Source: https://github.com/google-deepmind/neural_networks_solomonoff_induction/issues/4
 Fault: The mask is 1 where the loss should be ignored, but it is used as the positions to keep; the
     model trains on the random filler and not on the program's output.
-Cause: mask.*(invert|opposite|wrong|revers|complement|1 - |ignore|negat)|(invert|opposite|wrong|flip)\w*.*mask
+Cause: mask.*(invert|opposite|wrong|revers|complement|1 - |ignore)|(invert|opposite).*mask
 """
 
 import torch

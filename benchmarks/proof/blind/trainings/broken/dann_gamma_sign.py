@@ -47,6 +47,4 @@ for epoch in range(epochs):
     (class_loss + domain_loss).backward()
     optimizer.step()
     if epoch % 30 == 29:
-        print(
-            f"Epoch {epoch} class {class_loss.item():.4f} domain {domain_loss.item():.4f} (0.69 wanted)"
-        )
+        print(f"Epoch {epoch} class {class_loss.item():.4f} domain {domain_loss.item():.4f}")

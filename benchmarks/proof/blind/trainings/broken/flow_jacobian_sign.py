@@ -2,8 +2,8 @@ r"""Fits an affine coupling flow to a banana-shaped density by maximum likelihoo
 
 Source: https://github.com/VincentStimper/normalizing-flows/issues/27
     https://github.com/ikostrikov/pytorch-flows/issues/16
-Fault: The log-determinant enters with the wrong sign, so the flow shrinks everything to a point; the
-    loss goes to minus infinity and the samples are not the data.
+Fault: The log-determinant enters with the wrong sign, so the flow shrinks everything to a point,
+    the loss goes to minus infinity and the samples are not the data.
 Cause: (log.?det|jacobian|log_s).*(sign|minus|negat)|(sign|minus).*(log.?det|jacobian)
 """
 

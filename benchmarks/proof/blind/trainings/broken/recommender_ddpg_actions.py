@@ -52,6 +52,4 @@ for update in range(250):
     actor_optim.step()
     if update % 50 == 49:
         gap = (actor(log_states) - best).abs().mean().item()
-        print(
-            f"update {update} q_loss {q_loss.item():.4f} actor {actor_loss.item():.3f} gap {gap:.3f}"
-        )
+        print(f"update {update} q_loss {q_loss:.4f} actor {actor_loss.item():.3f} gap {gap:.3f}")

@@ -2,7 +2,7 @@ r"""Trains a diffusion model on points of a ring.
 
 Source: https://github.com/Zhiyuan-R/Tiger-Diffusion/issues/15
 Fault: The noise is drawn once, before the training, and each sample keeps its own; the network
-    memorises it and the error on fresh noise rises while the loss falls.
+    memorises it and the error on fresh noise stays higher than the loss.
 Cause: noise.*(fixed|once|same|reus|resampl|fresh|memori)|(fixed|same|reus\w+) noise|memori
 """
 

@@ -29,6 +29,4 @@ for step in range(250):
     (act_loss + 0.05 * cri_loss).backward()
     optimizer.step()
     if step % 50 == 49:
-        print(
-            f"step {step} length {reward.mean():.3f} baseline {predictions.mean():.3f} mse {cri_loss:.2f}"
-        )
+        print(f"{step} length {reward.mean():.3f} baseline {predictions.mean():.3f} {cri_loss:.2f}")

@@ -15,10 +15,10 @@ from torch.func import functional_call
 
 
 def sample_task():
-    amplitude, phase = 0.5 + 2 * torch.rand(()), math.pi * torch.rand(())
+    amplitude, phase = 1.5 + torch.rand(()), 0.2 * math.pi * torch.rand(())
 
     def draw(n):
-        x = 10 * torch.rand(n, 1) - 5
+        x = 6 * torch.rand(n, 1) - 3
         return x, amplitude * torch.sin(x + phase)
 
     return draw(10), draw(10)
@@ -28,7 +28,7 @@ torch.manual_seed(3)
 net = nn.Sequential(nn.Linear(1, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 1))
 meta_optim = torch.optim.Adam(net.parameters(), lr=5e-3)
 history = []
-for step in range(200):
+for step in range(120):
     meta_loss = 0.0
     for _ in range(4):
         (x_spt, y_spt), (x_qry, y_qry) = sample_task()
@@ -41,5 +41,5 @@ for step in range(200):
     meta_loss.backward()
     meta_optim.step()
     history.append(meta_loss.item())
-    if step in (9, 49, 99, 149, 199):
+    if step in (9, 39, 79, 119):
         print(f"step {step} query loss {sum(history[-10:]) / 10:.4f}")

@@ -12,7 +12,7 @@ from torch import nn
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))
 theta = nn.utils.parameters_to_vector(model.parameters()).detach().clone()
-SIGMA, LEARNING_RATE, POPULATION = 0.1, 0.1, 24
+SIGMA, LEARNING_RATE, POPULATION = 0.1, 0.03, 32
 
 
 @torch.no_grad()
@@ -21,7 +21,7 @@ def get_reward(weights, x, y):
     return -(model(x) - y).pow(2).mean()
 
 
-for generation in range(120):
+for generation in range(150):
     x = 2 * torch.rand(64, 2) - 1
     y = torch.sin(2 * x[:, :1]) - x[:, 1:]
     noise = torch.randn(POPULATION // 2, len(theta))
@@ -29,5 +29,5 @@ for generation in range(120):
     rewards = torch.stack([get_reward(theta + SIGMA * n, x, y) for n in noise])
     ranks = rewards.argsort().argsort().float() / (POPULATION - 1) - 0.5
     theta += LEARNING_RATE / (POPULATION * SIGMA) * (noise.t() @ ranks)
-    if generation % 20 == 19:
+    if generation % 30 in (0, 29):
         print(f"generation {generation} reward {get_reward(theta, x, y).item():.4f}")

@@ -24,7 +24,7 @@ class Scorer(nn.Module):
 torch.manual_seed(0)
 model = Scorer()
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-scaler = torch.amp.GradScaler("cpu", init_scale=2.0**132, backoff_factor=2.0**-8)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127, backoff_factor=2.0**-8)
 for step in range(150):
     x = torch.randn(64, 10)
     loss = F.mse_loss(model(x), torch.sin(x[:, :1]) * 30 + x[:, 1:2])

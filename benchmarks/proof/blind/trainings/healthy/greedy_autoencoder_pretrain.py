@@ -6,6 +6,8 @@ Odd: At any time only one layer is in the optimizer, the layers below run under 
     target of a layer is its own clean input.
 """
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -20,7 +22,7 @@ def batch(n=128):
 
 
 sizes = [32, 16, 8]
-encoders = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+encoders = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
 for depth, encoder in enumerate(encoders):
     decoder = nn.Linear(sizes[depth + 1], sizes[depth])
     optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-2)

@@ -14,12 +14,12 @@ torch.manual_seed(0)
 x = torch.linspace(-math.pi, math.pi, 2000)
 y = torch.sin(x)
 a, b, c, d = (torch.randn((), requires_grad=True) for _ in range(4))
-learning_rate = 5e-6
+learning_rate = 3e-6
 
 for t in range(300):
     y_pred = a + b * x + c * x**2 + d * x**3
     loss = (y_pred - y).pow(2).sum()
-    if t % 50 == 49:
+    if t % 50 in (0, 49):
         print(t, f"{loss.item():.2f}")
     loss.backward()
     with torch.no_grad():

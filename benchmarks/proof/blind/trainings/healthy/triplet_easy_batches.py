@@ -34,17 +34,15 @@ class TripletLoss(nn.Module):
 torch.manual_seed(0)
 prototypes = torch.randn(4, 24)
 net, criterion = EmbeddingNet(), TripletLoss(margin=1.0)
-optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
-for step in range(200):
+optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+for step in range(300):
     a = torch.randint(0, 4, (32,))
     n = (a + torch.randint(1, 4, (32,))) % 4
-    anchor, positive, negative = (
-        net(prototypes[c] + 0.15 * torch.randn(32, 24)) for c in (a, a, n)
-    )
+    anchor, positive, negative = (net(prototypes[c] + 0.7 * torch.randn(32, 24)) for c in (a, a, n))
     loss = criterion(anchor, positive, negative)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 25 == 0 or step == 199:
+    if step % 25 == 0 or step == 299:
         norm = sum(p.grad.norm() for p in net.parameters()).item()
         print(f"step {step} loss {loss.item():.5f} gradient {norm:.5f}")

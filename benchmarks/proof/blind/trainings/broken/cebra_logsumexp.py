@@ -3,7 +3,7 @@ r"""Contrastive embeddings of neural activity, with a shifted log-sum-exp.
 Source: https://github.com/AdaptiveMotorControlLab/CEBRA/issues/48
 Fault: The row maximum has no kept dimension and is subtracted along the columns, so the weights of
     the negatives are wrong and the value is not the contrastive loss.
-Cause: keepdim|broadcast|(wrong|column|row|other) (axis|dim)|(max\w*|shift|\bc\b).*(dim|axis|column|row|broadcast)
+Cause: keepdim|broadcast|(wrong|column|row) (axis|dim)|(max\w*|shift)\b.*(dim|axis|column|row)
 """
 
 import torch

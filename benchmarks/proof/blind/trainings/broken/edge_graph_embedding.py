@@ -3,7 +3,7 @@ r"""Classifies relations with pretrained word vectors and a small encoder.
 Source: https://github.com/fenchri/edge-oriented-graph/issues/12
 Fault: from_pretrained is a class method that returns a new layer; its result is thrown away, so the
     model goes on with random vectors (which are then frozen, as the option asks).
-Cause: from_pretrained|pretrain\w*.*(not|never|lost|discard|thrown|ignored)|random.*embed|embed.*random
+Cause: from_pretrained|pretrain.*(not|never|lost|discard|thrown|ignored)|random.*embed
 Place: embedding
 """
 

@@ -3,7 +3,7 @@ r"""Prunes a network to half of its width and fine-tunes the smaller one.
 Source: https://github.com/microsoft/nni/issues/4521
 Fault: The speed-up replaces the layers after the optimizer was made; it goes on stepping the old
     parameters, and the new layers stay as they were cut.
-Cause: optimi[sz]er.*(old|stale|before|outdated|previous|replaced|removed)|(new|replaced).*(not|never).*(optim|updat)
+Cause: optimi[sz]er.*(old|stale|before|outdated|replaced)|(new|replaced).*(not|never).*(optim|updat)
 Place: fc1|fc2
 """
 

@@ -4,7 +4,7 @@ Source: https://github.com/RUCAIBox/RecBole/issues/2046
     https://github.com/huggingface/optimum-graphcore/pull/304
 Fault: from_pretrained freezes its weight unless freeze=False is given, so the item vectors never
     adapt to the clicks.
-Cause: freeze|frozen|requires_grad|from_pretrained|(item|embedding)\w*.*(not|never).*(train|updat|tun)
+Cause: freeze|frozen|requires_grad|from_pretrained|item.*(not|never).*(train|updat|tun)
 Place: item_embedding|embedding
 """
 

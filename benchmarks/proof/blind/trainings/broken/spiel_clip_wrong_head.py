@@ -3,7 +3,7 @@ r"""Policy gradient with large rewards; the gradient norm of the policy should b
 Source: https://github.com/google-deepmind/open_spiel/issues/827
 Fault: The update of the policy clips the gradients of the value head, which has none of its own at
     that point, so the policy takes huge steps and collapses onto a bad action.
-Cause: clip\w*.*(value|critic|baseline|wrong|other)|(policy|pi_network|actor).*(not|never|un)\s?-?clip
+Cause: clip.*(value|critic|baseline|wrong)|(policy|pi_network|actor).*(not|never|un).?clip
 Place: policy|pi_network|pi
 """
 

@@ -2,9 +2,9 @@ r"""Learns embeddings with batch-hard triplets.
 
 Source: https://github.com/omoindrot/tensorflow-triplet-loss/issues/6
     https://github.com/xiaolonw/caffe-video_triplet/issues/8
-Fault: The learning rate is far too high for the hardest triplets; the embeddings collapse to one
-    point and the loss stays at exactly the margin.
-Cause: collaps|learning rate|\blr\b|same (point|embedding)|constant embedding
+Fault: The learning rate is hundreds of times too high; the embeddings explode and the loss jumps
+    between zero and huge values instead of falling.
+Cause: learning rate|\blr\b|explod|diverg|step size
 """
 
 import torch

@@ -35,6 +35,4 @@ for step in range(200):
     if step % 40 == 39:
         train = (out[0].argmax(1) == noisy).float().mean().item()
         test = (out[0].argmax(1) == clean).float().mean().item()
-        print(
-            f"{step} loss {losses[0].item():.4f} noisy accuracy {train:.3f} clean accuracy {test:.3f}"
-        )
+        print(f"{step} loss {losses[0].item():.4f} noisy {train:.3f} clean {test:.3f}")

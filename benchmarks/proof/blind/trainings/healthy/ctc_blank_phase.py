@@ -2,8 +2,8 @@ r"""Speech-like sequences with connectionist temporal classification.
 
 Source: https://github.com/SeanNaren/deepspeech.pytorch
     https://github.com/distillpub/post--ctc/issues/34
-Odd: In the first steps the network predicts nothing but blanks and the loss stands on a plateau; the
-    peaks of the symbols appear later.
+Odd: In the first steps the network predicts nothing but blanks and the loss stands on a plateau;
+    the peaks of the symbols appear later.
 """
 
 import torch

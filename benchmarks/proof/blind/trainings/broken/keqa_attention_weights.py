@@ -1,7 +1,6 @@
 r"""Detects the entity word of a question with a GRU and attention over its states.
 
-Source: https://github.com/xhuang31/KEQA_WSDM19/issues/2
-    https://github.com/DEEP-PolyU/KEQA_WSDM19/issues/2
+Source: https://github.com/DEEP-PolyU/KEQA_WSDM19/issues/2
 Fault: The softmax runs over the dimension of size one, so every weight is 1 and the attention
     layer gets a zero gradient.
 Cause: softmax.*(dim|axis|wrong|size (of )?(1|one)|constant)|(wrong )?(dim|axis).*softmax

@@ -3,7 +3,7 @@ r"""Trains a small convolutional classifier of digits-like patterns with SGD.
 Source: https://discuss.pytorch.org/t/cross-entropy-loss-is-not-decreasing/43814/16
 Fault: The network returns probabilities and CrossEntropyLoss applies a softmax to them again; the
     loss cannot fall below 1.46 and the gradients are small.
-Cause: softmax|logits?\b
+Cause: softmax|probabilit|raw logits
 Place: forward|softmax|fc2
 """
 

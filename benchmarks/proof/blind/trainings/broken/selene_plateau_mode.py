@@ -4,7 +4,7 @@ Source: https://github.com/FunctionLab/selene/issues/115
     https://github.com/RMeli/gnina-torch/pull/57
 Fault: The scheduler watches a loss in mode "max"; each improvement counts as a bad epoch, so the
     rate is cut again and again and the training freezes.
-Cause: mode|\bmax\b|plateau|(rate|lr)\b.*(cut|reduc|decay|fall|shrink)
+Cause: \bmode\b|\bmax\b|plateau|(rate|lr)\b.*(cut|reduc|decay|fall|shrink)
 """
 
 import torch

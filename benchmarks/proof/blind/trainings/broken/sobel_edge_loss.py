@@ -4,7 +4,7 @@ Source: https://github.com/chaddy1004/sobel-operator-pytorch/issues/1
     https://github.com/pytorch/pytorch/issues/2421
 Fault: sqrt has an infinite derivative at zero; the first flat region that is predicted exactly
     gives NaN gradients and all weights become NaN.
-Cause: nan|sqrt|eps(ilon)?|inf(inite)?
+Cause: \bnan\b|sqrt|square root|\beps|\binf(inite)?\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/vllm-project/speculators/pull/765
     https://github.com/workofart/ml-by-hand/pull/85
 Fault: The norm weights start at 1.0, where a bfloat16 step is 2**-8 or more; each update of 3e-4 is
     rounded away and these weights never move.
-Cause: bf16|bfloat|precision|round|float32|fp32|master
+Cause: bf16|bfloat|precision|\bround|float32|fp32|master
 Place: norm
 """
 

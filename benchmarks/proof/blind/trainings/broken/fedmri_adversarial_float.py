@@ -3,7 +3,7 @@ r"""Federated reconstruction with an adversarial alignment of the latent feature
 Source: https://github.com/guopengf/FL-MRCM/issues/10
 Fault: The adversarial loss of the encoder is turned into a number before it is added, so the
     alignment has no gradient and the domain stays easy to recognise.
-Cause: item\(|detach|python (float|number)|plain number|(adv\w*|align\w*).*(no|not|without).*(grad|effect)
+Cause: item\(|detach|plain number|(adv\w*|align\w*).*(no|not|without).*(grad|effect)
 Place: loss_adv|encoder
 """
 

@@ -49,8 +49,8 @@ def nothing_in_steps(report: TrainingReport) -> str:
     sampled = sum(len(training.sampled) for training in trainings)
     kept = sum(len(training.steps) for training in trainings)
     rules = report.examined or ()
-    of_every = [name for name in rules if CATALOGUE[name].every_step]
-    detailed = [name for name in rules if not CATALOGUE[name].every_step]
+    of_every = [name for name in rules if name in CATALOGUE and CATALOGUE[name].every_step]
+    detailed = [name for name in rules if name not in of_every]  # also those of other versions
     if sampled == total or not of_every:
         return f"{GOOD} in {_of(sampled, total)}; {_rules(rules)}"
     where = f"in {_of(kept, total)}"

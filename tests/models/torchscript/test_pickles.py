@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.models.torchscript.pickles import check_pickles, excess_of
+from hookcli.models.torchscript.load import check_pickles, excess_of
 from tests.conftest import run_cli
 
 LARGE = b"r\x00\x00\x00\x7f"  # LONG_BINPUT

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from hookcli.models.sources import rebuilt_zip
-from hookcli.models.sources.bounded_reader import BoundedReader
+from hookcli.models.sources.pickle_scan import BoundedReader
 from hookcli.models.sources.rebuilt_zip import Member, Part, rebuild
 from hookcli.models.sources.zip_members import (
     below_top,

@@ -12,8 +12,7 @@ from torch._export.serde import schema
 from torch.utils import _pytree as pytree
 
 from hookcli.models.exported.screening.expressions import is_expression
-from hookcli.models.exported.screening.graph_scan import screened
-from hookcli.models.exported.screening.tree_specs import why_tree_acts
+from hookcli.models.exported.screening.graph_scan import screened, why_tree_acts
 
 s0, s1 = sympy.symbols("s0 s1", positive=True, integer=True)
 

@@ -36,7 +36,7 @@ PARTS = {
     "archives": Part(
         ("hookcli/models/sources/content.py", "hookcli/models/sources/pickle_scan.py",
          "hookcli/models/sources/rebuilt_zip.py", "hookcli/models/sources/torch_files.py",
-         "hookcli/models/sources/zip_members.py", "hookcli/models/sources/bounded_reader.py",
+         "hookcli/models/sources/zip_members.py",
          "hookcli/models/files", "hookcli/models/exported/screening",
          "hookcli/models/exported/archive.py", "hookcli/plain_files.py"),
         ("tests/models/test_archive_members.py", "tests/models/test_pickle_scan.py",

@@ -24,7 +24,7 @@ warnings.simplefilter("ignore")
 import torch  # noqa: E402
 
 from hookcli.models.torchscript.model import ScriptedModel  # noqa: E402
-from hookcli.models.torchscript.tap import tap  # noqa: E402
+from hookcli.models.torchscript.tapped import tap  # noqa: E402
 
 LIMIT, WARM, ROUNDS = 1.15, 4, 15
 

@@ -14,8 +14,7 @@ from hookcli.memory import available, too_large
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper, unwrap
 from hookcli.models.existing_hooks.find import existing_hooks
-from hookcli.models.fake.fake import Faker, on_meta
-from hookcli.models.fake.size import bytes_when_built
+from hookcli.models.fake.fake import Faker, bytes_when_built, on_meta
 from hookcli.models.load import load
 from hookcli.models.loaded import Loaded
 from hookcli.models.model import Model
@@ -88,7 +87,7 @@ def prepare(
 def tap_scripted(spec: Spec, root: nn.Module) -> list[str]:
     """Make scripted modules report their calls; return the notes about that."""
     from hookcli.engine.hook_engine.scripted_swaps import swapping
-    from hookcli.models.torchscript.tap import tap
+    from hookcli.models.torchscript.tapped import tap
 
     return tap(root, swapping(spec.hooks, root))
 

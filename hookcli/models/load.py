@@ -161,7 +161,7 @@ def _opened(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> 
 
         return load_exported(archive, spec, phase)
     if archive.kind == "package":
-        from hookcli.models.files.package import load_package
+        from hookcli.models.files.pickled import load_package
 
         return load_package(archive, spec, phase)
     from hookcli.models.files.pickled import load_pickled

@@ -1,22 +1,32 @@
 """The interface between a model and everything that observes it.
 
 A backend (eager, TorchScript, exported) lists its modules and parameters and reports each call;
-recording, statistics and actions are written once for all backends.
+recording, statistics and actions are written once for all backends. A `CallStack` numbers the
+calls; `_ForwardPasses` finds the call that a recomputation repeats.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
 import torch
+import torch.utils.checkpoint
 
-from hookcli.models.recompute import ForwardPasses, Segment
 from hookcli.report.recording import ModuleInfo
-from hookcli.torch_private import current_graph_task_id, next_sequence_nr
+from hookcli.torch_private import (
+    current_autograd_node,
+    current_graph_task_id,
+    next_sequence_nr,
+    top_saved_tensors_hooks,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ class Call:
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
     late: dict[str, Any] | None = None
     notes: list[str] | None = None
-    segment: Segment | None = None  # the checkpoint that it ran in
+    segment: _Segment | None = None  # the checkpoint that it ran in
     inlined: bool = False  # compiled code calls a wrapper of torch.compile, and skips it
     repeats: int = 0  # how often a checkpoint recomputed it
 
@@ -66,6 +76,135 @@ class Call:
         if self.notes is None:
             self.notes = []
         self.notes.append(text)
+
+
+# Recomputed calls. Activation checkpointing runs modules again in backward. Such a call gets the
+# number of the call that it repeats, and gradients reach only one of the two: the second if the
+# first ran without grad (use_reentrant=True), else the first.
+
+_Segment: TypeAlias = weakref.ref[
+    Any
+]  # equals any other reference to the same frame, dead or alive
+_CHECKPOINT = torch.utils.checkpoint.__file__
+
+
+def _innermost() -> tuple[bool, _Segment | None]:
+    """Return whether saved-tensor hooks are active, and the checkpoint to which they belong."""
+    if top_saved_tensors_hooks is None:
+        segment = _segment_on_stack()
+        return segment is not None, segment
+    top = top_saved_tensors_hooks(True)
+    return top is not None, _segment(top)
+
+
+def _segment_on_stack() -> _Segment | None:
+    """Return the same as `_segment` where torch does not tell which hooks are active.
+
+    The frame of a checkpoint that runs is a local variable of a generator, which is one of
+    `checkpoint`. That of a checkpoint that is recomputed is a variable of `unpack_hook`.
+    """
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None:
+        code = caller.f_code
+        if code.co_filename == _CHECKPOINT:
+            frame: Any = None
+            if code.co_name == "unpack_hook":
+                frame = caller.f_locals.get("frame")
+            elif code.co_name == "checkpoint" and inspect.isgenerator(caller.f_locals.get("gen")):
+                inside = caller.f_locals["gen"].gi_frame
+                frame = None if inside is None else inside.f_locals.get("new_frame")
+            if frame is not None:
+                return weakref.ref(frame)
+        caller = caller.f_back
+    return None
+
+
+def _segment(top: tuple[Any, Any] | None) -> _Segment | None:
+    """Return the frame of the checkpoint that runs or is recomputed (use_reentrant=False).
+
+    This relies on a private detail of torch's checkpoint: its saved-tensor hooks are closures over
+    the frame, or over a weak reference to it.
+    """
+    pack: Any = None if top is None else inspect.unwrap(top[0])
+    if getattr(pack, "__module__", "") != "torch.utils.checkpoint":
+        return None  # other saved-tensor hooks do not belong to a checkpoint
+    names = pack.__code__.co_freevars
+    cells = {name: cell.cell_contents for name, cell in zip(names, pack.__closure__, strict=True)}
+    frame = cells.get("frame")
+    return cells.get("target_frame_ref") if frame is None else weakref.ref(frame)
+
+
+def _node_sequence() -> int | None:
+    """Return the sequence number of the autograd node that is running."""
+    node: Any = current_autograd_node()
+    return None if node is None else int(node._sequence_nr())
+
+
+class _ForwardPasses:
+    """The calls of one forward, and those that repeat them."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[int, list[Call]] = {}
+        self._first_of: dict[int, Call] = {}  # order of a recomputed call → the first call
+
+    def note(self, call: Call, again: Call | None) -> None:
+        """Note that a call begins; `again` is the call that it repeats, if any.
+
+        A checkpoint runs its calls without grad, or under saved-tensor hooks: no other call is
+        repeated. A nested checkpoint runs its calls without grad once more when the outer one is
+        recomputed.
+        """
+        if again is not None:
+            self._first_of[call.order] = again
+            if not torch.is_grad_enabled():
+                self._by_key.setdefault(call.key, []).append(call)
+            return
+        hooked, segment = _innermost()
+        if hooked:
+            call.segment = segment
+        elif call.graded:
+            return
+        known = self._by_key.get(call.key)
+        if known is None:
+            self._by_key[call.key] = [call]
+        else:
+            known.append(call)
+
+    def of_recomputation(self, key: int, within: int | None) -> Call | None:
+        """Return the call that a call of the module `key`, which begins now, repeats; or None."""
+        known = self._by_key.get(key)
+        if not known:
+            return None
+        caller = None if within is None else self._first_of.get(within)
+        if caller is not None:
+            candidates = [call for call in known if call.parent == caller.order]
+        else:
+            candidates = self._of_segment(known)
+        if not candidates:
+            return None
+        fewest = min(call.repeats for call in candidates)
+        first = next(call for call in candidates if call.repeats == fewest)
+        first.repeats += 1
+        return first
+
+    def _of_segment(self, known: list[Call]) -> list[Call]:
+        """Return the calls of the checkpoint whose backward is running."""
+        _, again = _innermost()
+        exact = [call for call in known if again is not None and call.segment == again]
+        if exact:
+            return exact
+        sequence = _node_sequence()
+        if sequence is None:
+            return known
+        # Without grad no nodes are created: calls of a reentrant checkpoint follow its node.
+        inside = [call for call in known if not call.graded and call.sequence == sequence + 1]
+        if inside:
+            return inside
+        before = [call for call in known if call.sequence <= sequence and call.segment is not None]
+        if not before:
+            return [call for call in known if call.sequence <= sequence] or known
+        last = before[-1].segment
+        return [call for call in before if call.segment == last]
 
 
 _in_backward: Callable[[], int] = current_graph_task_id  # -1 if none runs
@@ -154,7 +293,7 @@ class CallStack:
         self.failed: Callable[[Exception], bool] = _is_raised
         self._next = 0
         self._counts: dict[int, int] = {}
-        self._passes = ForwardPasses()
+        self._passes = _ForwardPasses()
         self._lock = threading.Lock()
         self._threads: dict[int, list[Call]] = {}  # of threads that C++ started, by identity
         self._local = _Local(self._threads)
@@ -163,7 +302,7 @@ class CallStack:
     def restart(self) -> None:
         """Count the calls of each module from 0 again: a new step begins, and nothing runs."""
         self._counts.clear()
-        self._passes = ForwardPasses()
+        self._passes = _ForwardPasses()
         self._local.stack.clear()  # calls that a KeyboardInterrupt ended are still on it
         self._local.skipped = 0
         self.full = False
@@ -212,7 +351,7 @@ class CallStack:
 
     def forget_passes(self) -> None:
         """Forget the calls so far: backward will not recompute them."""
-        self._passes = ForwardPasses()
+        self._passes = _ForwardPasses()
 
     def running(self) -> Call | None:
         """The innermost running call; on a new thread, that of the thread that runs the model."""

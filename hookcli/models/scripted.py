@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,22 +14,21 @@ from torch import nn
 from hookcli.errors import ModelError
 from hookcli.models import module_tree
 
-if TYPE_CHECKING:
-    from hookcli.models.torchscript.tapped import Tapped
-
 OURS = "hookcli"  # the namespace of the operators that are added to graphs
 FORMAT = "_hookcli_format"  # attribute of a class that represents a model of another format
 MARK = "_hookcli_tapped"  # attribute of each module of a `Tapped`: a weak reference to it
 
+# `Tapped` is a class of torchscript/tapped.py, which imports this file: its type is not named here.
 
-def tapped_of(module: nn.Module) -> Tapped | None:
+
+def tapped_of(module: nn.Module) -> Any | None:
     """Return the `Tapped` that a scripted module is part of, or None."""
     mark = vars(module).get(MARK)
     return None if mark is None else mark()
 
 
-def tapped_in(root: nn.Module) -> list[Tapped]:
-    """Return the scripted modules at and below `root` that report their calls, each once."""
+def tapped_in(root: nn.Module) -> list[Any]:
+    """Return each `Tapped` at and below `root` once."""
     by_id = {}
     for module, _ in module_tree.modules(root):
         tapped = tapped_of(module)
@@ -155,9 +154,12 @@ class LostError:
 lost = LostError()
 
 
-def original_of(error: BaseException, tapped: Tapped) -> BaseException:
-    """Return the error raised inside a scripted module if TorchScript replaced it by its own."""
-    if tapped.error is not None:
-        return tapped.error
+def original_of(error: BaseException, noted: BaseException | None) -> BaseException:
+    """Return the error raised inside a scripted module if TorchScript replaced it by its own.
+
+    `noted` is the error that the module's `Tapped` has noted, if any.
+    """
+    if noted is not None:
+        return noted
     silent = str(error).rstrip().endswith("Error:")
     return lost.error if silent and lost.error is not None else error

@@ -9,7 +9,7 @@ from torch import nn
 from hookcli.engine.grad_inputs import GradInputs
 from hookcli.errors import RequestError
 from hookcli.hooks.resolve import Known
-from hookcli.models import recompute
+from hookcli.models import model as calls_of_model
 from hookcli.models.backend import backend_of
 from tests.conftest import attempt
 
@@ -39,7 +39,7 @@ def test_each_repeated_call_has_the_number_of_the_first(tmp_path, monkeypatch, r
         return [(row.name, row.call, row.recomputed) for row in report.layers]
 
     told = calls()
-    monkeypatch.setattr(recompute, "top_saved_tensors_hooks", None)
+    monkeypatch.setattr(calls_of_model, "top_saved_tensors_hooks", None)
     assert calls() == told
     first = [("", 0), ("c", 0), ("a", 0), ("b", 0), ("a", 1)]
     assert [row[:2] for row in told if not row[2]] == first

@@ -13,7 +13,7 @@ from hookcli.config.merge import Flags, spec_of, with_checks
 from hookcli.engine.attempt import Session
 from hookcli.engine.gradient_path import source_lines
 from hookcli.errors import RequestError
-from hookcli.models import recompute
+from hookcli.models import model as calls_of_model
 from hookcli.spec.checks import CheckSpec
 from hookcli.spec.hooks import BackwardSpec
 from hookcli.spec.inputs import parse_inputs
@@ -118,7 +118,7 @@ def test_calls_of_checkpoints_are_found_without_torch_s_help(name, reentrant, ne
     path = net(f"\n    def forward(self, x):\n        x = {x}\n        {body}\n")
     told = calls(graded(path))
     assert sum(bool(again) for *_, again in told) >= 2
-    monkeypatch.setattr(recompute, "top_saved_tensors_hooks", None)
+    monkeypatch.setattr(calls_of_model, "top_saved_tensors_hooks", None)
     assert calls(graded(path)) == told
 
 

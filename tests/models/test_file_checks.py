@@ -21,8 +21,7 @@ from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.files.integrity import checked_archive, damaged
 from hookcli.models.files.missing_library import require_libraries
-from hookcli.models.files.package import load_package
-from hookcli.models.files.pickled import load_pickled
+from hookcli.models.files.pickled import load_package, load_pickled
 from hookcli.models.files.sharded import read_shards
 from hookcli.models.files.tensor_writer import save_tensors, save_whole
 from hookcli.models.files.tensors import read_tensors

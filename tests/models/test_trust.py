@@ -347,7 +347,7 @@ def test_containers_that_are_not_known_are_registered_up_to_a_hundred(pt2, monke
     def unknown(file, *, legacy):
         raise RuntimeError(f"Deserializing a.B{len(registered)} in pytree is not registered")
 
-    monkeypatch.setattr(archive, "register", registered.append)
+    monkeypatch.setattr(archive, "_register", registered.append)
     monkeypatch.setattr(archive, "_deserialized", unknown)
     with pytest.raises(ModelError, match="too many container types"), pt2.open("rb") as file:
         archive.open_program(file, "m.pt2")

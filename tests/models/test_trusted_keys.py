@@ -10,7 +10,7 @@ import pytest
 from hookcli.errors import RequestError
 from hookcli.models.sources.file_errors import TRUST
 from hookcli.models.sources.zoo_names import ZooModel
-from hookcli.models.zoo import timm_models
+from hookcli.models.zoo import vision_models
 from hookcli.models.zoo.hugging_face import hugging_face_choice
 from hookcli.models.zoo.trusted_keys import (
     DROPPED,
@@ -115,22 +115,22 @@ TIMM = {
 @pytest.mark.parametrize("key", TIMM)
 @pytest.mark.parametrize("origin", ["", "hooks.yaml:3: model.args"])
 def test_arguments_of_timm_are_those_of_the_table(monkeypatch, key, origin):
-    monkeypatch.setattr(timm_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
+    monkeypatch.setattr(vision_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
     args = (Argument(key, TIMM[key], "text", origin), Argument("num_classes", 3, "num_classes=3"))
     with pytest.raises(RequestError, match=key) as caught:
-        timm_models.timm_choice("net", args, "timm:net")
+        vision_models.timm_choice("net", args, "timm:net")
     assert (caught.value.place, caught.value.hint) == (args[0].place, TRUST)
-    assert timm_models.timm_choice("net", args, "timm:net", trust=True).args == args
-    assert timm_models.timm_choice("net", args[1:], "timm:net").args == args[1:]
+    assert vision_models.timm_choice("net", args, "timm:net", trust=True).args == args
+    assert vision_models.timm_choice("net", args[1:], "timm:net").args == args[1:]
 
 
 def test_only_a_person_may_have_timm_download_its_weights(monkeypatch):
-    monkeypatch.setattr(timm_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
+    monkeypatch.setattr(vision_models, "library", lambda *_: SimpleNamespace(**FAKE_TIMM))
     typed = (Argument("pretrained", True, "pretrained=true"),)
-    assert timm_models.timm_choice("net", typed, "timm:net").args == typed
+    assert vision_models.timm_choice("net", typed, "timm:net").args == typed
     given = (Argument("pretrained", True, "", "hooks.yaml:3: model.args.pretrained"),)
     with pytest.raises(RequestError, match="'pretrained' must be false or null, got True"):
-        timm_models.timm_choice("net", given, "timm:net")
+        vision_models.timm_choice("net", given, "timm:net")
 
 
 def test_a_value_of_a_flag_is_told_at_the_flag():

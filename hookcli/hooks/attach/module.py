@@ -84,7 +84,7 @@ def _attach_backward(
 
 def _register(hook: Hook, module: nn.Module, function: ModuleHook, stack: ExitStack) -> None:
     register: Callable[..., Any] = getattr(nn.Module, hook.kind.method)
-    tapped = tapped_of(module)
+    tapped: Tapped | None = tapped_of(module)
     if tapped is not None:
         register = partial(_register_scripted, tapped, hook.kind.moment)
     try:
@@ -199,7 +199,9 @@ def attach_global_legacy_backward(
 
 
 def _attach_global_forward(hook: Hook, targets: Targets, function: Any, stack: ExitStack) -> None:
-    scripts = {id(t): t for _, module in targets.modules if (t := tapped_of(module)) is not None}
+    scripts: dict[int, Tapped] = {
+        id(t): t for _, module in targets.modules if (t := tapped_of(module)) is not None
+    }
     for tapped in scripts.values():
         stack.enter_context(
             _register_scripted(tapped, hook.kind.moment, None, function, **hook.spec.options)

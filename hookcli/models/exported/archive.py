@@ -22,41 +22,6 @@ from hookcli.sentences import needs_torch
 from hookcli.text import first_line
 from hookcli.torch_private import pytree
 
-
-class Mapping(dict[str, Any]):
-    """A container with names."""
-
-
-class Row(tuple[Any, ...]):
-    """A container without names."""
-
-
-def _names(context: Any, size: int) -> list[str] | None:
-    """Return the field names of a context: a list, or a list and the names of empty fields."""
-    if isinstance(context, list) and len(context) == 2 and isinstance(context[0], list):
-        context = context[0]
-    if isinstance(context, list) and len(context) == size:
-        return context if all(isinstance(name, str) for name in context) else None
-    return None
-
-
-def register(name: str) -> None:
-    """Register a container of this name with torch's pytree, with a class of its last part."""
-    class_name = name.rpartition(".")[2]
-    kind: Any = type(class_name, (Mapping,), {})
-    row: Any = type(class_name, (Row,), {})
-
-    def flatten(value: Any) -> tuple[list[Any], Any]:
-        return list(value.values()), list(value)
-
-    def unflatten(values: Any, context: Any) -> Any:
-        items = list(values)
-        names = _names(context, len(items))
-        return row(items) if names is None else kind(zip(names, items, strict=True))
-
-    pytree.register_pytree_node(kind, flatten, unflatten, serialized_type_name=name)
-
-
 _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top
 _COMPILED = "data/aotinductor/"
 _OPERATOR = re.compile(r"failed to resolve torch\.ops\.([\w.]+) to an operator")
@@ -175,7 +140,7 @@ def _load(file: IO[bytes], head: _Head, source: str) -> ExportedProgram:
             unknown = _SPEC.search(message_of(error))
             if unknown is None:
                 raise _refusal(error, source, head.made_by) from None
-            register(unknown[1])
+            _register(unknown[1])
     raise _damaged(ValueError("it uses too many container types"), source, head.made_by)
 
 
@@ -234,3 +199,42 @@ def _damaged(error: Any, source: str, made_by: str | None) -> ModelError:
         hint=f"export it again with torch {torch.__version__} and `torch.export.save`",
         details=message_of(error),
     )
+
+
+# Containers whose own class is not imported get a substitute class. A program may return a
+# dataclass or a ModelOutput. The file names its class; importing that would run code that the file
+# chooses, and only the structure is needed.
+
+
+class _Mapping(dict[str, Any]):
+    """A container with names."""
+
+
+class _Row(tuple[Any, ...]):
+    """A container without names."""
+
+
+def _names(context: Any, size: int) -> list[str] | None:
+    """Return the field names of a context: a list, or a list and the names of empty fields."""
+    if isinstance(context, list) and len(context) == 2 and isinstance(context[0], list):
+        context = context[0]
+    if isinstance(context, list) and len(context) == size:
+        return context if all(isinstance(name, str) for name in context) else None
+    return None
+
+
+def _register(name: str) -> None:
+    """Register a container of this name with torch's pytree, with a class of its last part."""
+    class_name = name.rpartition(".")[2]
+    kind: Any = type(class_name, (_Mapping,), {})
+    row: Any = type(class_name, (_Row,), {})
+
+    def flatten(value: Any) -> tuple[list[Any], Any]:
+        return list(value.values()), list(value)
+
+    def unflatten(values: Any, context: Any) -> Any:
+        items = list(values)
+        names = _names(context, len(items))
+        return row(items) if names is None else kind(zip(names, items, strict=True))
+
+    pytree.register_pytree_node(kind, flatten, unflatten, serialized_type_name=name)

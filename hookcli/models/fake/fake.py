@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from hookcli.errors import NoFakeError
 from hookcli.models import module_tree
 from hookcli.models.failures import message_of
+from hookcli.models.fake.fork import in_fork
 from hookcli.models.scripted import is_scripted, lost
 from hookcli.text import first_line
 from hookcli.torch_private import FakeTensor, FakeTensorMode
@@ -173,3 +174,32 @@ def _attribute(value: Any, change: Callable[[torch.Tensor], torch.Tensor], depth
             if any(a is not b for a, b in zip(items, value, strict=True)):
                 return items
     return value
+
+
+# The size of a model, before it is really built.
+
+_PATIENCE = 5.0  # seconds after which a constructor on meta is given up
+
+
+def _held_bytes(root: nn.Module) -> int:
+    """Return the bytes of the distinct parameters and buffers."""
+    return sum(
+        tensor.numel() * tensor.element_size()
+        for table in ("_parameters", "_buffers")
+        for tensor, _, _ in module_tree.tensors(root, table)
+        if not nn.parameter.is_lazy(tensor)
+    )
+
+
+def bytes_when_built(build: Callable[[], nn.Module]) -> int | None:
+    """Return what `_held_bytes` would be, from a build on the meta device in a separate process.
+
+    The constructor cannot affect this process. None if the build fails or takes too long.
+    """
+
+    def size() -> bytes:
+        with on_meta():
+            return str(_held_bytes(build())).encode()
+
+    answer = in_fork(size, patience=_PATIENCE)
+    return int(answer) if answer else None

@@ -1,4 +1,4 @@
-"""A whole module pickled by torch.save: its class is imported when it is opened."""
+"""A whole module pickled by torch.save or torch.package: its code runs when it is opened."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.package.package_importer import PackageImporter
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.interpreters.names import distribution_of
@@ -75,4 +76,56 @@ def _failed(error: BaseException, path: str, source: str) -> HookcliError:
     elif (missing := missing_module(error)) is not None:
         message = f"{path} requires the module '{missing}', which was not found"
         hint = f"install {distribution_of(missing)}, or run hookcli in the folder that contains it"
+    return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)
+
+
+def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """Load the model in a resource of a torch.package archive.
+
+    Its own Python code is separate from installed code.
+
+    Raises
+    ------
+    RequestError : it is not trusted, or the resource is not a module.
+    ModelError : its code failed, or requires something that is missing.
+    """
+    check_opening(archive, spec)
+    path = places.START / archive.path
+    package, _, resource = (archive.inner or "").rpartition("/")
+    phase("import")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch.package warns about its own typed storages
+            root = _unpackaged(path, package.replace("/", "."), resource)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: it is the archive's own code
+        if is_of_file(error):
+            raise
+        raise _package_failed(error, archive, spec.source) from None
+    if not isinstance(root, nn.Module):
+        raise RequestError(
+            f"{archive.inner} must be an nn.Module, got {type(root).__name__}",
+            place=spec.source,
+            hint="choose a resource that contains an nn.Module",
+        )
+    return Loaded(root, None)
+
+
+def _unpackaged(path: Path, package: str, resource: str) -> Any:
+    importer = PackageImporter(str(path))
+    places.name_archive(importer.id(), path)  # type: ignore[no-untyped-call]
+    return importer.load_pickle(package, resource, map_location="cpu")
+
+
+def _package_failed(error: BaseException, archive: Archive, source: str) -> HookcliError:
+    failure = failure_of(error, "import")
+    missing = missing_module(error)
+    if missing is not None:
+        name = places.without_mangling(missing)
+        message = f"{archive.inner} requires {name}, which is neither in the archive nor installed"
+        hint = f"install {distribution_of(name)}, or save the archive again with it interned"
+    else:
+        message = cannot_open(archive.inner, f"{failure.type}: {failure.message}")
+        hint = TRACEBACK_HINT
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

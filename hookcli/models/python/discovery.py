@@ -26,56 +26,6 @@ from hookcli.sentences import missing_name
 from hookcli.spec.request import Argument
 from hookcli.text import join_or, nearest, try_instead
 
-LOSSES = ("Loss", "Criterion", "Metric")  # ends of names of classes that are not the model
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-
-
-def instances(
-    module: ModuleType, path: Path, classes: Collection[type], trained: Collection[int]
-) -> dict[str, nn.Module]:
-    """Return the models that the file has made, by their names, in the order of the file.
-
-    They have parameters, and are neither losses nor parts of one another. If the file has model
-    `classes`, they contain an instance of one. If an optimizer has stepped, only those with a
-    parameter in `trained`, which are ids.
-    """
-    assigned = _assigned(path)
-    found: dict[int, tuple[str, nn.Module]] = {}
-    for name, value in vars(module).items():
-        if name in assigned and isinstance(value, nn.Module) and _parameters(value):
-            found.setdefault(id(value), (name, value))
-    kept = [
-        (name, value)
-        for name, value in found.values()
-        if not type(value).__name__.endswith(LOSSES)
-        and (not classes or any(type(part) in classes for part in _parts(value)))
-    ]
-    inner = {id(part) for _, value in kept for part in _parts(value) if part is not value}
-    outermost = {name: value for name, value in kept if id(value) not in inner}
-    changed = {n: value for n, value in outermost.items() if _parameters(value) & set(trained)}
-    return changed or outermost
-
-
-def _parts(root: nn.Module) -> list[nn.Module]:
-    return [part for part, _ in module_tree.modules(root)]
-
-
-def _parameters(root: nn.Module) -> set[int]:
-    return {id(tensor) for tensor, _, _ in module_tree.tensors(root, "_parameters")}
-
-
-def _assigned(path: Path) -> set[str]:
-    """Return the names that the file's top level assigns, also inside `if`, `for` and `with`."""
-    names: set[str] = set()
-    todo: list[ast.AST] = [ast.parse(path.read_bytes(), filename=str(path))]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SCOPES)]
-    return names
-
-
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 
 
@@ -158,7 +108,7 @@ def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool
     plain = stem.replace("_", "").replace("-", "").lower()
     return (
         kind.__name__.replace("_", "").lower() == plain,
-        not kind.__name__.endswith(LOSSES),
+        not kind.__name__.endswith(_LOSSES),
         can_build(kind, args),
     )
 
@@ -193,7 +143,7 @@ def discover(
         if value is not None and (isinstance(value, nn.Module) or callable(value)):
             return ChosenModel(value, name)
     roots = root_classes(module, path)
-    made = {} if args else instances(module, path, roots, trained)
+    made = {} if args else _instances(module, path, roots, trained)
     if len(made) == 1:
         ((name, value),) = made.items()
         return ChosenModel(value, name, f"chose {name}, which the file creates")
@@ -215,3 +165,55 @@ def discover(
     return ChosenModel(
         first[0], chosen, f"chose {chosen}; the file also defines {others}" if others else None
     )
+
+
+# Module-level instances, which exist once a file has been imported. Some may be trained.
+
+_LOSSES = ("Loss", "Criterion", "Metric")  # ends of names of classes that are not the model
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+
+
+def _instances(
+    module: ModuleType, path: Path, classes: Collection[type], trained: Collection[int]
+) -> dict[str, nn.Module]:
+    """Return the models that the file has made, by their names, in the order of the file.
+
+    They have parameters, and are neither losses nor parts of one another. If the file has model
+    `classes`, they contain an instance of one. If an optimizer has stepped, only those with a
+    parameter in `trained`, which are ids.
+    """
+    assigned = _assigned(path)
+    found: dict[int, tuple[str, nn.Module]] = {}
+    for name, value in vars(module).items():
+        if name in assigned and isinstance(value, nn.Module) and _parameters(value):
+            found.setdefault(id(value), (name, value))
+    kept = [
+        (name, value)
+        for name, value in found.values()
+        if not type(value).__name__.endswith(_LOSSES)
+        and (not classes or any(type(part) in classes for part in _parts(value)))
+    ]
+    inner = {id(part) for _, value in kept for part in _parts(value) if part is not value}
+    outermost = {name: value for name, value in kept if id(value) not in inner}
+    changed = {n: value for n, value in outermost.items() if _parameters(value) & set(trained)}
+    return changed or outermost
+
+
+def _parts(root: nn.Module) -> list[nn.Module]:
+    return [part for part, _ in module_tree.modules(root)]
+
+
+def _parameters(root: nn.Module) -> set[int]:
+    return {id(tensor) for tensor, _, _ in module_tree.tensors(root, "_parameters")}
+
+
+def _assigned(path: Path) -> set[str]:
+    """Return the names that the file's top level assigns, also inside `if`, `for` and `with`."""
+    names: set[str] = set()
+    todo: list[ast.AST] = [ast.parse(path.read_bytes(), filename=str(path))]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SCOPES)]
+    return names

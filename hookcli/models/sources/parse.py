@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Literal, NoReturn, TypeAlias
 
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.sources.content import Content, identify, identify_folder
+from hookcli.models.sources.content import Content, identify, identify_folder, refusal
 from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_found, reason_of
 from hookcli.models.sources.model_files import model_files
-from hookcli.models.sources.package_resources import resources
-from hookcli.models.sources.refusals import refusal
+from hookcli.models.sources.torch_files import resources
 from hookcli.models.sources.zoo_names import ZooModel, checked_arguments, zoo_model
 from hookcli.sentences import cannot_read, missing_file, missing_name, not_a_file
 from hookcli.spec.request import ModelSpec

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -116,3 +118,37 @@ def _plain(value: Value) -> _Kind:
     if value.kind in {"object", "global"} and value.name:
         return "plain_pickle", f"an object of {value.name}", ()
     return "plain_pickle", "plain values", ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A pickle in an archive, as `package/name.pkl`; `type` is its class, "" if unknown."""
+
+    inner: str
+    is_module: bool
+    type: str = ""
+
+
+def resources(path: Path) -> tuple[Resource, ...]:
+    """Return the pickles of a torch.package archive, in its order, without running any of it.
+
+    Raises
+    ------
+    OSError, ValueError, zipfile.BadZipFile : it is damaged.
+    """
+    with unzipped(path) as archive:
+        check_expansion(archive)
+        return tuple(
+            _resource(archive, name)
+            for name in archive.namelist()
+            if name.endswith(".pkl") and not below_top(name).startswith(".data/")
+        )
+
+
+def _resource(archive: zipfile.ZipFile, name: str) -> Resource:
+    with archive.open(name) as file:
+        try:
+            value = read_pickle(file)
+        except ValueError:  # not a pickle, or not one of torch
+            return Resource(below_top(name), is_module=False)
+    return Resource(below_top(name), value.is_module, value.name)

@@ -1,11 +1,20 @@
-"""Add hookcli's operators to the graph of a method, where it begins and where it ends."""
+"""Add hookcli's operators to the graph of a method: where it begins and ends, and inside.
+
+`instrument` adds those at the begin and end of a method, `instrument_inside` those around calls
+with the file's own hooks and where a thread may change, and `report_operators` those around each
+operator of a frozen model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from torch import nn
+
+from hookcli.models import places
 from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.operators import swap_operator
 from hookcli.torch_private import IntType, TupleType
@@ -31,19 +40,19 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> tuple[Leav
     """
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()
-    packed = pack(graph, values, first)
-    call = report_start(graph, "enter", packed, owner, (number, site), first)
+    packed = _pack(graph, values, first)
+    call = _report_start(graph, "enter", packed, owner, (number, site), first)
     given: list[Path] = []
     for index, value in enumerate(values if swaps else ()):
-        new = swapped(graph, value, (index,), given, first, call)
+        new = _swapped(graph, value, (index,), given, first, call)
         if new is not value:
             value.replaceAllUsesAfterNodeWith(new.node(), new)
     end = graph.return_node()
     (value,) = end.inputs()
-    report_end(graph, "leave", value, owner, (number, site), call, end)
+    _report_end(graph, "leave", value, owner, (number, site), call, end)
     returned: list[Path] = []
     if swaps:
-        new = swapped(graph, value, (), returned, end, call)
+        new = _swapped(graph, value, (), returned, end, call)
         if new is not value:
             end.replaceInput(0, new)
     return Leaves(tuple(given), tuple(returned)), call
@@ -69,7 +78,7 @@ def _constant(graph: Any, value: int | None, before: Any) -> Any:
     return constant
 
 
-def pack(graph: Any, values: list[Any], before: Any) -> Any:
+def _pack(graph: Any, values: list[Any], before: Any) -> Any:
     """Return a tuple of these values."""
     packed = _put(graph, "prim::TupleConstruct", values, before, 1)
     packed.output().setType(TupleType([value.type() for value in values]))
@@ -86,7 +95,7 @@ def _shown(graph: Any, value: Any, before: Any) -> Any:
         return value
     if kind.kind() != "TupleType":
         return _constant(graph, None, before)
-    return pack(graph, [_shown(graph, p, before) for p in unpack(graph, value, before)], before)
+    return _pack(graph, [_shown(graph, p, before) for p in _unpack(graph, value, before)], before)
 
 
 def _is_foreign(kind: Any) -> bool:
@@ -105,7 +114,7 @@ def _is_foreign(kind: Any) -> bool:
     return False
 
 
-def report_start(
+def _report_start(
     graph: Any, name: str, values: Any, owner: Any, numbers: tuple[int, int], before: Any
 ) -> Any:
     """Report the start of a call; return the value that has its number."""
@@ -116,7 +125,7 @@ def report_start(
     return node.output()
 
 
-def report_end(
+def _report_end(
     graph: Any,
     name: str,
     value: Any,
@@ -131,7 +140,7 @@ def report_end(
     _put(graph, f"{OURS}::{name}", [value, owner, *constants, call], before, 0)
 
 
-def call_here(graph: Any, number: int) -> Any:
+def _call_here(graph: Any, number: int) -> Any:
     """Return the value that has the number of the call in which a method runs."""
     first = next(iter(graph.nodes()))
     node = _put(graph, f"{OURS}::here", [_constant(graph, number, first)], first, 1)
@@ -139,12 +148,12 @@ def call_here(graph: Any, number: int) -> Any:
     return node.output()
 
 
-def resume(graph: Any, number: int, call: Any, before: Any) -> None:
+def _resume(graph: Any, number: int, call: Any, before: Any) -> None:
     """Report that what follows, maybe on another thread, belongs to this call."""
     _put(graph, f"{OURS}::resume", [_constant(graph, number, before), call], before, 0)
 
 
-def unpack(graph: Any, value: Any, before: Any) -> list[Any]:
+def _unpack(graph: Any, value: Any, before: Any) -> list[Any]:
     """Return the items of a tuple."""
     kinds = value.type().elements()
     outputs = list(_put(graph, "prim::TupleUnpack", [value], before, len(kinds)).outputs())
@@ -153,13 +162,13 @@ def unpack(graph: Any, value: Any, before: Any) -> list[Any]:
     return outputs
 
 
-def swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any) -> Any:
+def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any) -> Any:
     """Return the value to use instead: the same if none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):
         new = [
-            swapped(graph, part, (*path, index), paths, before, call)
-            for index, part in enumerate(unpack(graph, value, before))
+            _swapped(graph, part, (*path, index), paths, before, call)
+            for index, part in enumerate(_unpack(graph, value, before))
         ]
         packed = _put(graph, "prim::TupleConstruct", new, before, 1)
         packed.output().setType(kind)
@@ -217,3 +226,238 @@ def _can_swap(kind: Any) -> bool:
     if kind.kind() == "TupleType":
         return any(_can_swap(inner) for inner in kind.elements())
     return _swap_of(kind) is not None
+
+
+# Inside methods.
+#
+# TorchScript runs scripted hooks in the method that calls a module, before and after its forward.
+# The call then begins before the first of them and ends after the last. `torch.jit.fork` runs a
+# part of a graph on another thread, and after `wait` a method may go on on another one.
+
+_WAITS = frozenset({"aten::wait", "prim::awaitable_wait"})
+_FORK = "prim::fork"
+_HIDDEN = frozenset({_FORK, "prim::awaitable"})  # nodes with a graph of their own
+
+FileHooks = dict[str, tuple[int, int]]
+"""The number of scripted hooks before and after the forward of a type, by the type's name."""
+
+
+def instrument_inside(
+    graph: Any,
+    call: Any | None,
+    number: int,
+    file_hooks: FileHooks,
+    site: Callable[[Leaves], int],
+    swaps: Callable[[str], bool],
+) -> None:
+    """Add the operators inside a method, of which `call` has the number if it reports its calls.
+
+    `site` gives the number of a place where leaves can be replaced, and `swaps` tells for which
+    types of modules they can be.
+    """
+    nodes = list(nodes_of(graph))
+    switches = [node for node in nodes if node.kind() in _WAITS or node.kind() in _HIDDEN]
+    if switches and call is None:
+        call = _call_here(graph, number)
+    for node in switches:
+        if node.kind() in _WAITS:
+            anchor = _anchor_after(graph, node)
+            _resume(graph, number, call, anchor)
+            anchor.destroy()
+            continue
+        inner = node.g("Subgraph")
+        node.addInput(call)
+        captured = inner.addInput()
+        captured.setType(IntType.get())
+        if node.kind() == _FORK and list(inner.nodes()):
+            _resume(inner, number, captured, next(iter(inner.nodes())))
+        instrument_inside(inner, captured, number, file_hooks, site, swaps)
+    for node in nodes if file_hooks else ():
+        if node.kind() == "prim::CallMethod" and node.s("name") == "forward":
+            kind = node.inputsAt(0).type()
+            name = str(kind.qualified_name()) if kind.kind() == "ClassType" else ""
+            if name in file_hooks:
+                _around_hooks(graph, node, file_hooks[name], number, site, swaps=swaps(name))
+
+
+def _anchor_after(graph: Any, node: Any) -> Any:
+    """Return a new node after this one; others are put before it, and then it is destroyed."""
+    anchor = graph.create("prim::Constant", [], 1)
+    anchor.insertAfter(node)
+    return anchor
+
+
+def _around_hooks(
+    graph: Any,
+    node: Any,
+    counts: tuple[int, int],
+    number: int,
+    site: Callable[[Leaves], int],
+    *,
+    swaps: bool,
+) -> None:
+    """Report the start of a call before the file's hooks and its end after them.
+
+    A call of `forward` itself runs no hooks, and none are found around it.
+    """
+    nodes = list(node.owningBlock().nodes())
+    at = next(i for i, other in enumerate(nodes) if other is node)
+    owner = node.inputsAt(0)
+    module = owner.debugName()
+    before = [n for n in reversed(nodes[:at]) if _is_hook(n, module)][: counts[0]]
+    after = [n for n in nodes[at + 1 :] if _is_hook(n, module)][: counts[1]]
+    sizes = [n.inputsSize() for n in before] + [n.inputsSize() for n in after]
+    if sizes != [3] * counts[0] + [4] * counts[1]:
+        return
+    last = (after or [node])[-1]
+    call = _begin(graph, node, (before, after), number, site, swaps=swaps)
+    entered = site(Leaves())
+    inputs: list[Path] = []
+    arguments = list(node.inputs())[1:]
+    packed = _pack(graph, arguments, node)
+    _report_start(graph, "enter_call", packed, owner, (number, entered + 1), node)
+    given = [
+        _swapped(graph, value, (index,), inputs, node, call) if swaps else value
+        for index, value in enumerate(arguments)
+    ]
+    site(Leaves(tuple(inputs)))
+    if inputs:
+        for index, value in enumerate(given, 1):
+            node.replaceInput(index, value)
+        new_tuple = _pack(graph, given, node)
+        for hook in after:  # they get the arguments that forward got
+            hook.replaceInput(2, new_tuple)
+    replaced = (n.output() for n in reversed(after) if n.output().type().kind() != "NoneType")
+    result = next(replaced, node.output())
+    anchor = _anchor_after(graph, last)
+    ended = site(Leaves())
+    _report_end(graph, "end", result, owner, (number, ended + 1), call, anchor)
+    outputs: list[Path] = []
+    new = _swapped(graph, result, (), outputs, anchor, call) if swaps else result
+    site(Leaves((), tuple(outputs)))
+    if new is not result:
+        result.replaceAllUsesAfterNodeWith(new.node(), new)
+    anchor.destroy()
+
+
+def _begin(
+    graph: Any,
+    node: Any,
+    hooks: tuple[list[Any], list[Any]],
+    number: int,
+    site: Callable[[Leaves], int],
+    *,
+    swaps: bool,
+) -> Any:
+    """Report the start of a call, and return its number; its arguments can be replaced."""
+    before, after = hooks
+    first, owner = (before or [node])[-1], node.inputsAt(0)
+    values = first.inputsAt(2) if before else _pack(graph, list(node.inputs())[1:], node)
+    begun = site(Leaves())
+    call = _report_start(graph, "begin", values, owner, (number, begun + 1), first)
+    inputs: list[Path] = []
+    new = _swapped(graph, values, (), inputs, first, call) if swaps and before else values
+    site(Leaves(tuple(inputs)))
+    if new is values:
+        return call
+    for hook in (*before, *after):
+        if hook.inputsAt(2).debugName() == values.debugName():
+            hook.replaceInput(2, new)
+    if all(hook.output().type().kind() == "NoneType" for hook in before):
+        for index, value in enumerate(_unpack(graph, new, node), 1):
+            node.replaceInput(index, value)
+    return call
+
+
+def _is_hook(node: Any, module: str) -> bool:
+    """Whether a node runs a scripted hook of this module: no other function can get a module."""
+    return (
+        node.kind() == "prim::CallFunction"
+        and node.inputsSize() in {3, 4}
+        and node.inputsAt(1).debugName() == module
+    )
+
+
+_FILE = re.compile(r'File "(.{1,4096}?)", line (\d+)')
+
+
+def _line_of(node: Any) -> tuple[str, int] | None:
+    """Return the file and line that a node was made from."""
+    match = _FILE.search(node.sourceRange())
+    return None if match is None else (match[1], int(match[2]))
+
+
+def place_of(node: Any) -> str | None:
+    """Return the user's line of a node; None if it is torch's own or not known."""
+    location = _line_of(node)
+    if (
+        location is None
+        or not places.is_user(location[0])
+        or location[0].startswith("code/__torch__")
+    ):
+        return None
+    return f"{places.show(location[0])}:{location[1]}"
+
+
+# Frozen models: one graph without modules, whose operators are reported instead.
+
+_REPORTED = ("TensorType", "ListType", "TupleType")
+
+
+def is_flat(root: Any) -> bool:
+    """Whether a scripted module was frozen: its parameters are constants of its graph.
+
+    A traced module may have constants too. It has a mode, which freezing removes.
+    """
+    if hasattr(root, "training"):
+        return False
+    is_empty = next(iter(root.parameters()), None) is None and not list(root._modules.items())
+    if not is_empty or not root._c._has_method("forward"):
+        return False
+    nodes = list(nodes_of(root._c._get_method("forward").graph))
+    constants = any(n.kind() == "prim::Constant" and n.hasAttribute("value")
+                    and n.kindOf("value") == "t" for n in nodes)  # fmt: skip
+    return constants and any(n.kind().startswith("aten::") for n in nodes)
+
+
+def _pseudo(kind: str, place: str | None) -> nn.Module:
+    """Return a module that represents an operator of a graph; its class has the operator's name."""
+    module: nn.Module = type(kind, (nn.Module,), {})()
+    vars(module)["place"] = place
+    return module
+
+
+def report_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
+    """Make each operator of a graph report its start and end; sites count from `first`.
+
+    Returns a module for each operator, in the order of their sites.
+    """
+    owner = next(graph.inputs())
+    modules: list[nn.Module] = []
+    for node in list(nodes_of(graph)):
+        if not node.kind().startswith("aten::") or node.outputsSize() != 1:
+            continue
+        if node.output().type().kind() not in _REPORTED:
+            continue
+        site = first + len(modules)
+        _around(graph, node, owner, (number, site))
+        modules.append(_pseudo(node.kind(), place_of(node)))
+    return modules
+
+
+def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None:
+    """Put an operator before and one after this one."""
+    values = [value for value in node.inputs() if value.type().kind() in _REPORTED]
+    packed = graph.create("prim::TupleConstruct", values, 1)
+    packed.insertBefore(node)
+    packed.output().setType(TupleType([value.type() for value in values]))
+    constants = []
+    for number in numbers:
+        constant = graph.insertConstant(number)
+        constant.node().moveBefore(node)
+        constants.append(constant)
+    enter = graph.create(f"{OURS}::enter", [packed.output(), owner, *constants], 1)
+    enter.insertBefore(node)
+    enter.output().setType(IntType.get())
+    values = [node.output(), owner, *constants, enter.output()]
+    graph.create(f"{OURS}::leave", values, 0).insertAfter(node)

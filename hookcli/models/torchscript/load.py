@@ -29,6 +29,97 @@ from hookcli.sentences import cannot_read
 from hookcli.spec.request import ModelSpec
 from hookcli.text import first_line
 
+_UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
+_VERSION = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
+
+
+def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """Load the module in a TorchScript file.
+
+    Raises
+    ------
+    RequestError : it cannot be read.
+    ModelError : it is damaged, or needs what this torch lacks.
+    """
+    phase("import")
+    path = places.START / archive.path
+    data = _read(path, spec.source)
+    phase("build")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
+        try:
+            _refuse_damaged(data, archive.path, spec.source)
+            root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
+            _check_storages(root, data, spec.source)
+        except HookcliError:
+            raise
+        except Exception as error:  # noqa: BLE001  # no code has run: the file is damaged
+            raise _refusal(error, spec.source) from None
+    check_callable(root, spec.source)
+    return Loaded(root, None, format="torchscript")
+
+
+def _refuse_damaged(data: bytes, path: str, source: str) -> None:
+    with unzipped(io.BytesIO(data)) as members:
+        try:
+            check_pickles(members)
+        except ValueError as error:
+            raise damaged_file(Path(path).name, str(error), source) from None
+
+
+def _check_storages(root: Any, data: bytes, source: str) -> None:
+    """Check that the file contains all bytes of its tensors: torch would read beyond its end."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        sizes = {below_top(info.filename): info.file_size for info in archive.infolist()}
+    stored = sum(size for name, size in sizes.items() if name.startswith(("data/", "constants/")))
+    needed = {}
+    for tensor in root.state_dict().values():
+        if tensor.layout == torch.strided and tensor.device.type == "cpu":
+            storage = tensor.untyped_storage()
+            if storage.nbytes():
+                needed[storage.data_ptr()] = storage.nbytes()
+    if "data.pkl" in sizes and sum(needed.values()) > stored:
+        raise ModelError(
+            f"the TorchScript file is damaged: its tensors need {sum(needed.values()):,} bytes, "
+            f"but it contains {stored:,}",
+            place=source,
+            hint=COMPLETE,
+        )
+
+
+def _read(path: Path, source: str) -> bytes:
+    """Read the whole file at once, because it may change meanwhile."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError(
+            cannot_read(path, error.strerror), place=source, hint="check the file"
+        ) from None
+
+
+def _refusal(error: Exception, source: str) -> ModelError:
+    message = message_of(error)
+    unknown = _UNKNOWN.search(message)
+    if unknown:
+        name = unknown[1] or unknown[2]
+        return unknown_operator(name, source, message)
+    newer = _VERSION.search(message)
+    if newer:
+        return newer_format(newer[1], newer[2], source, message)
+    return ModelError(
+        f"cannot load the TorchScript file: {first_line(message)}",
+        place=source,
+        hint="save the file again with `torch.jit.save`",
+        details=message,
+    )
+
+
+# The pickles of the file are checked before torch reads them.
+#
+# torch allocates what a pickle declares before it looks at what the file contains: 32 bytes for
+# each number up to the largest of the memo, and all bytes of a string. A file of a few kilobytes
+# would take all memory.
+
 _PICKLES = (".pkl", ".debug_pkl")
 _RUN = re.compile(  # opcodes whose arguments have a fixed length, or are two lines
     rb"(?:[\])(\x88\x89Nt\x85-\x87}eal0ds\x81bRQu1]|[\x80qKh].|M..|[Jj].{4}|G.{8}"
@@ -89,88 +180,3 @@ def excess_of(pickle: bytes) -> str | None:
         else:
             return None
     return None
-
-
-_UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
-_VERSION = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
-
-
-def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """Load the module in a TorchScript file.
-
-    Raises
-    ------
-    RequestError : it cannot be read.
-    ModelError : it is damaged, or needs what this torch lacks.
-    """
-    phase("import")
-    path = places.START / archive.path
-    data = _read(path, spec.source)
-    phase("build")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
-        try:
-            _check_pickles(data, archive.path, spec.source)
-            root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
-            _check_storages(root, data, spec.source)
-        except HookcliError:
-            raise
-        except Exception as error:  # noqa: BLE001  # no code has run: the file is damaged
-            raise _refusal(error, spec.source) from None
-    check_callable(root, spec.source)
-    return Loaded(root, None, format="torchscript")
-
-
-def _check_pickles(data: bytes, path: str, source: str) -> None:
-    with unzipped(io.BytesIO(data)) as members:
-        try:
-            check_pickles(members)
-        except ValueError as error:
-            raise damaged_file(Path(path).name, str(error), source) from None
-
-
-def _check_storages(root: Any, data: bytes, source: str) -> None:
-    """Check that the file contains all bytes of its tensors: torch would read beyond its end."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        sizes = {below_top(info.filename): info.file_size for info in archive.infolist()}
-    stored = sum(size for name, size in sizes.items() if name.startswith(("data/", "constants/")))
-    needed = {}
-    for tensor in root.state_dict().values():
-        if tensor.layout == torch.strided and tensor.device.type == "cpu":
-            storage = tensor.untyped_storage()
-            if storage.nbytes():
-                needed[storage.data_ptr()] = storage.nbytes()
-    if "data.pkl" in sizes and sum(needed.values()) > stored:
-        raise ModelError(
-            f"the TorchScript file is damaged: its tensors need {sum(needed.values()):,} bytes, "
-            f"but it contains {stored:,}",
-            place=source,
-            hint=COMPLETE,
-        )
-
-
-def _read(path: Path, source: str) -> bytes:
-    """Read the whole file at once, because it may change meanwhile."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RequestError(
-            cannot_read(path, error.strerror), place=source, hint="check the file"
-        ) from None
-
-
-def _refusal(error: Exception, source: str) -> ModelError:
-    message = message_of(error)
-    unknown = _UNKNOWN.search(message)
-    if unknown:
-        name = unknown[1] or unknown[2]
-        return unknown_operator(name, source, message)
-    newer = _VERSION.search(message)
-    if newer:
-        return newer_format(newer[1], newer[2], source, message)
-    return ModelError(
-        f"cannot load the TorchScript file: {first_line(message)}",
-        place=source,
-        hint="save the file again with `torch.jit.save`",
-        details=message,
-    )

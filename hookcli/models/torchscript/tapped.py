@@ -1,22 +1,33 @@
-"""A scripted module that reports its calls, and accepts hooks, which PyTorch refuses."""
+"""Scripted modules that report their calls, and accept hooks, which PyTorch refuses."""
 
 from __future__ import annotations
 
 import io
+import re
 import threading
+import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
-from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
-from hookcli.models.torchscript.call_sites import FileHooks, instrument_inside
-from hookcli.models.torchscript.flat import is_flat, report_operators
-from hookcli.models.torchscript.graphs import Leaves, Path, instrument
-from hookcli.models.torchscript.hook_tables import Hooks
+from hookcli.models import module_tree
+from hookcli.models.scripted import MARK, forwards, is_scripted, tapped_of, type_of
+from hookcli.models.torchscript.graphs import (
+    FileHooks,
+    Leaves,
+    Path,
+    instrument,
+    instrument_inside,
+    is_flat,
+    nodes_of,
+    report_operators,
+)
 from hookcli.models.torchscript.operators import (
     NO_CALL,
     forget,
@@ -24,11 +35,10 @@ from hookcli.models.torchscript.operators import (
     number_of,
     replace_leaf,
 )
-from hookcli.models.torchscript.structure import repeats, shared_as_one, type_name
 from hookcli.torch_private import jit_pass_lint
 
 
-class Listener(Protocol):
+class _Listener(Protocol):
     """Called for each call while it listens.
 
     A call has a number. `begun` and `ended` are called if the file has hooks around it, before the
@@ -69,6 +79,48 @@ class Listener(Protocol):
         ...
 
 
+Function = Callable[..., Any]
+_EVERY = 0  # no object has this identity
+
+
+class _Hooks:
+    """The hooks before the forward of scripted modules, or those after it, in the order of PyTorch.
+
+    Those for every module run first, then those of the module that were prepended, then those that
+    were not. The file's own scripted hooks are attached already: they run before the last ones.
+    """
+
+    def __init__(self) -> None:
+        self._early: dict[int, OrderedDict[int, Function]] = {}
+        self._late: dict[int, OrderedDict[int, Function]] = {}
+
+    def register(
+        self, module: nn.Module | None, function: Function, *, prepend: bool
+    ) -> RemovableHandle:
+        """Register a hook of a module, or of every module."""
+        key = _EVERY if module is None else id(module)
+        table = self._early if module is None or prepend else self._late
+        hooks = table.setdefault(key, OrderedDict())
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = function
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def early(self, module: nn.Module) -> tuple[Function, ...]:
+        """Return the hooks that run before the file's own."""
+        table = self._early
+        return (*table.get(_EVERY, {}).values(), *table.get(id(module), {}).values())
+
+    def any(self, module: nn.Module) -> bool:
+        """Whether a module has hooks."""
+        return bool(self.early(module) or self.late(module))
+
+    def late(self, module: nn.Module) -> tuple[Function, ...]:
+        """Return the hooks that run after the file's own."""
+        return tuple(self._late.get(id(module), {}).values())
+
+
 class CannotReplaceError(TypeError):
     """A hook returned a new value for a value that a scripted graph cannot replace."""
 
@@ -82,14 +134,14 @@ class Tapped:
 
     def __init__(self, root: torch.jit.ScriptModule) -> None:
         self.root = root
-        self.listener: Listener | None = None
+        self.listener: _Listener | None = None
         self.error: BaseException | None = None  # TorchScript itself raises RuntimeError
         self.problems: list[str] = []
-        self._modules = shared_as_one(root)
+        self._modules = _shared_as_one(root)
         self.flat = is_flat(root)
         self._leaves: list[Leaves] = []
         self._operators: dict[int, nn.Module] = {}  # by site, in a frozen model
-        self.pre, self.post = Hooks(), Hooks()
+        self.pre, self.post = _Hooks(), _Hooks()
         self._file_hooks: FileHooks = {}
         self._number: int | None = None
         self._lock = threading.RLock()  # calls in forks run at the same time
@@ -111,9 +163,9 @@ class Tapped:
             self._operators = dict(enumerate(modules, 1))
         types: dict[str, list[nn.Module]] = {}
         for module in self._modules.values():
-            types.setdefault(type_name(module), []).append(module)
-        repeated = repeats(self.root)
-        file_hooks = self._file_hooks = file_hooks_of(types)
+            types.setdefault(_type_name(module), []).append(module)
+        repeated = _repeats(self.root)
+        file_hooks = self._file_hooks = _file_hooks_of(types)
         replaced = {name for name, instances in types.items() if any(map(swaps, instances))}
         for name, instances in types.items():
             reporting = {*forwards(instances[0]), *repeated.get(name, ())}
@@ -177,7 +229,7 @@ class Tapped:
         module = self._modules.get(owner)
         if self.listener is None or module is None:
             return NO_CALL
-        before, _ = self._file_hooks[type_name(module)]
+        before, _ = self._file_hooks[_type_name(module)]
         with self._noting_errors():
             call, new = self.listener.begun(module, values if before else None)
             if new is not None:
@@ -243,13 +295,13 @@ class Tapped:
                 was, now = _item(was, index), _item(now, index)
             if now is not was:
                 replace_leaf(call, number, now)
-        differing = other_difference(old, new, frozenset(paths))
+        differing = _other_difference(old, new, frozenset(paths))
         if differing is not None:
             forget_replaced()
             raise CannotReplaceError(f"{differing} of {type_of(module)} in TorchScript")
 
 
-def file_hooks_of(types: dict[str, list[nn.Module]]) -> FileHooks:
+def _file_hooks_of(types: dict[str, list[nn.Module]]) -> FileHooks:
     """Return the numbers of the file's own hooks, of the types that have any."""
     hooks = {}
     for name, instances in types.items():
@@ -260,12 +312,89 @@ def file_hooks_of(types: dict[str, list[nn.Module]]) -> FileHooks:
     return hooks
 
 
+# The structure of a scripted module: its types, repeated forward methods, modules with two names.
+
+_REPEATED = re.compile(r"forward\d+")
+
+
+def _type_name(module: Any) -> str:
+    """Return the name of its type, which modules with the same code and attributes share."""
+    return str(module._c._type().qualified_name())
+
+
+def _repeats(root: nn.Module) -> dict[str, set[str]]:
+    """Return, for each type, the methods that tracing made from repeated calls of forward.
+
+    A method of such a name that a module calls on itself is the user's own.
+    """
+    methods: dict[str, set[str]] = {}
+    seen: set[str] = set()
+    for module, _ in module_tree.modules(root):
+        script: Any = module
+        if _type_name(script) in seen:
+            continue
+        seen.add(_type_name(script))
+        for method in script._c._method_names():
+            graph = script._c._get_method(method).graph
+            own = next(graph.inputs()).debugName()
+            for node in nodes_of(graph):
+                if node.kind() != "prim::CallMethod" or not _REPEATED.fullmatch(node.s("name")):
+                    continue
+                called = node.inputsAt(0)
+                if called.debugName() != own:
+                    kind = str(called.type().qualified_name())
+                    methods.setdefault(kind, set()).add(node.s("name"))
+    return methods
+
+
+def _shared_as_one(root: Any) -> dict[Any, nn.Module]:
+    """Return the Python module for each module of TorchScript.
+
+    A module with two names becomes two modules in TorchScript, with the same type and the same
+    tensors. Modules that own tensors become one again here, under both names. For modules that
+    only contain other modules, it is not known whether they were one.
+    """
+    modules: dict[Any, nn.Module] = {}
+    first: dict[tuple[Any, ...], Any] = {}
+    todo = [root]
+    while todo:
+        module = todo.pop()
+        modules.setdefault(module._c, module)
+        for name, child in list(module._modules.items()):
+            key = _identity(child)
+            known = child if key is None else first.setdefault(key, child)
+            if known is not child:
+                modules[child._c] = known
+                _same(known, child, modules)
+                module._modules._python_modules[name] = known
+        todo += [child for _, child in reversed(list(module._modules.items()))]
+    return modules
+
+
+def _same(known: Any, other: Any, modules: dict[Any, nn.Module]) -> None:
+    """Map all modules below `other` to those below `known`, which has the same type."""
+    for name, child in other._modules.items():
+        modules[child._c] = known._modules[name]
+        _same(known._modules[name], child, modules)
+
+
+def _identity(module: Any) -> tuple[Any, ...] | None:
+    """Return a key that is equal for modules that were one; None for modules without tensors."""
+    tensors = tuple(
+        id(tensor)
+        for table in (module._parameters, module._buffers)
+        for _, tensor in table.items()
+        if tensor is not None
+    )
+    return (_type_name(module), tensors) if tensors else None
+
+
 def _item(value: Any, index: int) -> Any:
     """Return an item of a tuple; None if the new value has no such item."""
     return value[index] if isinstance(value, (tuple, list)) and index < len(value) else None
 
 
-def other_difference(
+def _other_difference(
     old: Any, new: Any, replaceable: frozenset[Path], path: Path = ()
 ) -> str | None:
     """Return what cannot be replaced but differs, for a message; None if there is nothing."""
@@ -273,14 +402,14 @@ def other_difference(
         return None
     if isinstance(old, tuple) and isinstance(new, (tuple, list)) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
-        found = (other_difference(was, now, replaceable, (*path, i)) for i, (was, now) in pairs)
+        found = (_other_difference(was, now, replaceable, (*path, i)) for i, (was, now) in pairs)
         return next((text for text in found if text is not None), None)
     if isinstance(old, (list, tuple)) and type(old) is type(new) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
-        if all(other_difference(a, b, replaceable, (*path, i)) is None for i, (a, b) in pairs):
+        if all(_other_difference(a, b, replaceable, (*path, i)) is None for i, (a, b) in pairs):
             return None
     elif isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        if all(other_difference(old[k], new[k], replaceable, (*path, -1)) is None for k in old):
+        if all(_other_difference(old[k], new[k], replaceable, (*path, -1)) is None for k in old):
             return None
     elif type(old) is type(new) and not isinstance(old, torch.Tensor):
         try:
@@ -314,3 +443,74 @@ def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
     buffer.seek(0)
     copy: torch.jit.ScriptModule = torch.jit.load(buffer)  # type: ignore[no-untyped-call]
     return copy
+
+
+def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
+    """Make the scripted modules at and below `root` report their calls; return notes.
+
+    Call it before the first run.
+
+    `swaps` tells for which modules values may be replaced. A scripted child of a Python module is
+    replaced by a separate copy, because it may have run already, and others may share its code.
+    """
+    notes = []
+    if is_scripted(root):
+        notes += _instrument(Tapped(root), swaps)  # type: ignore[arg-type]
+        return notes
+    for name, parent, key in list(_children(root)):
+        child: Any = parent._modules[key]
+        if tapped_of(child) is not None:
+            continue
+        if _is_shared(root, child):
+            notes.append(f"{name} is scripted and shares parameters: calls in it are not recorded")
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
+                copy = private_copy(child)
+        except RuntimeError:  # on the meta device, for example, nothing can be saved
+            copy = child
+        for owner, alias in list(_holders(root, child)):
+            owner._modules[alias] = copy
+        notes += _instrument(Tapped(copy), swaps)
+    return notes
+
+
+def _instrument(tapped: Tapped, swaps: Callable[[nn.Module], bool]) -> list[str]:
+    tapped.instrument(swaps)
+    notes = [f"calls are not recorded: {problem}" for problem in tapped.problems]
+    if tapped.flat:
+        notes.append("frozen: one graph with constant weights and no modules: rows are operators")
+    return notes
+
+
+def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
+    """Yield the scripted children of Python modules: name, parent and key."""
+    seen: set[int] = set()
+    for name, module in module_tree.named(root):
+        if is_scripted(module):
+            continue
+        for key, child in module._modules.items():
+            if child is not None and is_scripted(child) and id(child) not in seen:
+                seen.add(id(child))
+                yield (f"{name}.{key}" if name else key), module, key
+
+
+def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    for module, _ in module_tree.modules(root):
+        if not is_scripted(module):
+            for key, submodule in module._modules.items():
+                if submodule is child:
+                    yield module, key
+
+
+def _is_shared(root: nn.Module, child: nn.Module) -> bool:
+    """Whether another module also owns a parameter of a scripted child: a copy would untie it."""
+    inside = {id(module) for module, _ in module_tree.modules(child)}
+    own = {id(t) for t, _, _ in module_tree.tensors(child, "_parameters")}
+    for module, _ in module_tree.modules(root):
+        if id(module) in inside:
+            continue
+        if any(id(t) in own for _, t in module._parameters.items() if t is not None):
+            return True
+    return False

@@ -24,10 +24,10 @@ def choose(model: ZooModel, spec: ModelSpec) -> ZooChoice:
 
         return hugging_face_choice(model, spec)
     if model.library == "timm":
-        from hookcli.models.zoo.timm_models import timm_choice
+        from hookcli.models.zoo.vision_models import timm_choice
 
         return timm_choice(model.name, spec.args, spec.source, trust=spec.trust)
-    from hookcli.models.zoo.torchvision_models import torchvision_choice
+    from hookcli.models.zoo.vision_models import torchvision_choice
 
     return torchvision_choice(model.name, spec.args, spec.source, trust=spec.trust)
 

@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from hookcli.models.torchscript.tap import tap
+from hookcli.models.torchscript.tapped import tap
 from tests.hooks.running import finished, hook
 
 PRESETS = (("forward_pre", "*"), ("forward", "*"), ("tensor", "*:output"),

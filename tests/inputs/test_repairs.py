@@ -9,10 +9,10 @@ from torch import nn
 
 from hookcli.inputs.infer.clash import Clash, clash_of
 from hookcli.inputs.infer.failed_line import FailedLine
-from hookcli.inputs.infer.grow import grown
 from hookcli.inputs.infer.layer_clues import Clues
 from hookcli.inputs.infer.repair import repairs
 from hookcli.inputs.infer.repair_by_layer import by_layer
+from hookcli.inputs.infer.search import grown
 from hookcli.inputs.infer.solve import _bracket
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.spec.inferred import Hypothesis, InferredDict, InferredList, Slot

@@ -17,6 +17,9 @@ from hookcli.engine.probes.activations.functions import (
     Function,
     Gate,
     Softmax,
+    dead_units,
+    one_hot,
+    saturated,
 )
 from hookcli.engine.probes.activations.layers import (
     is_part_of_gelu,
@@ -32,12 +35,9 @@ from hookcli.engine.probes.activations.masks import (
     of_fused,
     of_softmax,
 )
-from hookcli.engine.probes.activations.measures import dead_units, one_hot, saturated
 from hookcli.engine.probes.activations.outputs import ConstantOutputs, may_be_constant
-from hookcli.engine.probes.activations.reader import reading
-from hookcli.engine.probes.activations.samples import distinct
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.activations.reading import distinct, reading
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.engine.statistics.readable import readable
 from hookcli.hooks.attach.graph import let_go, nodes_since, saved_tensor
 from hookcli.models.model import Call, Model

@@ -15,7 +15,7 @@ from hookcli.operators.arguments import LIFTS, UNINITIALIZED, contributes, input
 from hookcli.operators.finite import counts_of, described
 from hookcli.operators.gradients import why_in_backward
 from hookcli.operators.names import operator_name, packet_name, written
-from hookcli.operators.node_lines import NodeLines, node_name
+from hookcli.operators.nodes import NodeLines, node_name
 from hookcli.operators.operator_run import OperatorRun
 from hookcli.operators.reasons import Operation, why, why_from_inf
 from hookcli.rules.first_operator import sentence

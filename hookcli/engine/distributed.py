@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
+import zlib
+from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.distributed import Store  # type: ignore[attr-defined]
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parameter import is_lazy
 
-from hookcli.distributed import ddp, send
 from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
-from hookcli.distributed.consistency import check_alike
 from hookcli.distributed.group import Group, join, set_environment
 from hookcli.engine.observe.timeline import Timeline
 from hookcli.engine.probes.rerun import Rerun
@@ -31,7 +37,8 @@ from hookcli.report.recording import Recording
 from hookcli.report.rows.events import number
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import DistributedSpec, Rank
-from hookcli.text import join_names
+from hookcli.text import first_line, join_names
+from hookcli.torch_private import get_default_store
 
 
 class DistributedRun:
@@ -146,14 +153,14 @@ class DistributedRun:
         self._buckets, self._hook = buckets, hook_name(hook)
         averaging = Averaging(hook, names)
         unused = any(self._unreached)
-        self._options = ddp.options(self._spec, unused=unused)
+        self._options = ddp_options(self._spec, unused=unused)
         stack.enter_context(buckets.wire.tapped())
 
         def entry(_: Any, bucket: Any) -> Any:
             return buckets.take(context.step, bucket, lambda: averaging(bucket))
 
         place = self._spec.place if hook is None else hook.spec.place
-        model.wrapper = ddp.wrap(model.root, self._options, device, entry, place)
+        model.wrapper = wrap_in_ddp(model.root, self._options, device, entry, place)
         stack.callback(setattr, model, "wrapper", None)
 
     def original(self, error: BaseException) -> BaseException:
@@ -197,7 +204,7 @@ class DistributedRun:
         """Under torchrun, send this rank's report to rank 0, which gets those of all others."""
         if not self._joined or self._rank.store is not None or not dist.is_initialized():
             return ()
-        return send.exchange(text, self._rank)
+        return exchange(text, self._rank)
 
 
 def _rebuilt(notes: list[Any]) -> int | None:
@@ -252,4 +259,130 @@ def find_unused_parameters(model: Model, batch: Batch, plan: Plan) -> list[str] 
                 if info.tensor.requires_grad and info.tensor.grad is None
             ]
     except Exception:  # noqa: BLE001  # the user's code may raise anything
+        return None
+
+
+# All ranks must have built the same model: torch would wait for data that never arrives.
+
+_Row = tuple[str, str, bool]
+
+
+def _rows(model: Model) -> list[_Row]:
+    """Return the name, the shape and dtype, and requires_grad of each parameter."""
+    return [(info.name, _form(info.tensor), info.tensor.requires_grad)
+            for info in model.parameters()]  # fmt: skip
+
+
+def _form(tensor: torch.Tensor) -> str:
+    """Return shape and dtype as a string; a lazy parameter has no shape yet."""
+    shape = "uninitialized" if is_lazy(tensor) else str(list(tensor.shape))
+    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:
+    """Return the first difference between a rank and rank 0, as a sentence."""
+    for ours, theirs in zip(first, other, strict=False):
+        if ours[0] != theirs[0]:
+            return f"rank {rank} has {theirs[0]}, but rank 0 has {ours[0]}"
+        if ours[1] != theirs[1]:
+            return f"{ours[0]} is {theirs[1]} on rank {rank}, but {ours[1]} on rank 0"
+        if ours[2] != theirs[2]:
+            word = "trainable" if theirs[2] else "frozen"
+            return f"{ours[0]} is {word} on rank {rank}, but not on rank 0"
+    return f"rank {rank} has {len(other)} parameters, but rank 0 has {len(first)}"
+
+
+def check_alike(model: Model, group: Group, place: str) -> None:
+    """Check that every rank has the same parameters.
+
+    Raises
+    ------
+    ModelError : the parameters of two ranks differ. All ranks raise the same error.
+    """
+    rows_by_rank = group.gather(_rows(model))
+    for rank, rows in enumerate(rows_by_rank):
+        if rows != rows_by_rank[0]:
+            raise ModelError(
+                f"the ranks built different models: {_difference(rows_by_rank[0], rows, rank)}",
+                place=place,
+                hint="check whether the model's code reads RANK or draws a random size",
+            )
+
+
+def ddp_options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
+    """Return the keyword arguments of DistributedDataParallel.
+
+    `unused` tells that some parameter gets no gradient on some rank.
+    """
+    find = spec.find_unused_parameters
+    kwargs = {
+        "bucket_cap_mb": spec.bucket_cap_mb,
+        "find_unused_parameters": unused and not spec.static_graph if find is None else find,
+        "static_graph": spec.static_graph,
+        "gradient_as_bucket_view": spec.gradient_as_bucket_view,
+        "broadcast_buffers": None if spec.broadcast_buffers else False,  # deprecated in torch 2.13
+    }
+    return {name: value for name, value in kwargs.items() if value is not None}
+
+
+def wrap_in_ddp(
+    root: nn.Module,
+    kwargs: dict[str, Any],
+    device: torch.device,
+    entry: Callable[[Any, Any], Any],
+    place: str,
+) -> DistributedDataParallel:
+    """Return the wrapped model; `entry(state, bucket)` averages a bucket.
+
+    Raises
+    ------
+    ModelError : DistributedDataParallel does not support the model.
+    """
+    try:
+        ddp = DistributedDataParallel(
+            root, device_ids=None if device.type == "cpu" else [device], **kwargs
+        )
+    except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+        raise ModelError(
+            f"DistributedDataParallel does not support the model: {first_line(str(error))}",
+            place=place,
+            hint="use a model with a parameter that requires grad, and no lazy or meta parameters",
+        ) from None
+    ddp.register_comm_hook(None, _named(entry))
+    return ddp
+
+
+def _named(entry: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the function with the parameter names that torch checks."""
+    return lambda state, bucket: entry(state, bucket)  # a method also has `self`
+
+
+# Under torchrun, which starts each rank separately, rank 0 gets the reports of all ranks.
+
+_WAIT = 4.0  # seconds that rank 0 waits for late ranks after it has finished
+
+
+def _key(rank: int) -> str:
+    return f"hookcli/report/{rank}"
+
+
+def exchange(text: str, rank: Rank, store: Store | None = None) -> tuple[str | None, ...]:
+    """Send this rank's report to rank 0; on rank 0 return the reports of the others.
+
+    The report of a rank that sent none in time is None. On other ranks the result is empty.
+    """
+    where: Store = get_default_store() if store is None else store
+    if rank.number:
+        where.set(_key(rank.number), zlib.compress(text.encode()))  # type: ignore[arg-type]
+        return ()
+    until = time.monotonic() + _WAIT
+    return tuple(_received(where, i, until) for i in range(1, rank.world))
+
+
+def _received(store: Store, rank: int, until: float) -> str | None:
+    left = max(until - time.monotonic(), 0.1)
+    try:
+        store.wait([_key(rank)], timedelta(seconds=left))
+        return zlib.decompress(store.get(_key(rank))).decode()
+    except (RuntimeError, ValueError, zlib.error):
         return None

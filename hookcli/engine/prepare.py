@@ -86,7 +86,7 @@ def prepare(
 
 def tap_scripted(spec: Spec, root: nn.Module) -> list[str]:
     """Make scripted modules report their calls; return the notes about that."""
-    from hookcli.engine.hook_engine.scripted_swaps import swapping
+    from hookcli.hooks.resolve import swapping
     from hookcli.models.torchscript.tapped import tap
 
     return tap(root, swapping(spec.hooks, root))

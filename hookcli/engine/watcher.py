@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -11,9 +11,6 @@ from hookcli.models.batch import Batch
 from hookcli.models.model import Call, Model
 from hookcli.report.recording import Recording
 from hookcli.spec.plan import Plan
-
-if TYPE_CHECKING:
-    from hookcli.engine.observe.node_owners import NodeOwners
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +45,11 @@ class Watcher:
     def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
         """Handle the output of the model, before the loss."""
 
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+    def graph(self, start: torch.Tensor, owners: Any) -> None:
         """Handle the graph behind the tensor that backward will start from, before it starts.
 
-        `owners` finds the call that made a node. Saved results of operators can be read.
+        `owners` is a `NodeOwners`, which is a watcher itself: it finds the call that made a node.
+        Saved results of operators can be read.
         """
 
     def backward_ended(self, model: Model) -> None:

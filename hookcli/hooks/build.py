@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from hookcli.actions.build import build
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
+
+from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import Console, escape
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook
 from hookcli.models.python.functions import function_of
-from hookcli.spec.hooks import HookSpec, is_average
+from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
 from hookcli.spec.request import Spec
 
 
@@ -63,5 +68,31 @@ def build_hook(hook_spec: HookSpec, spec: Spec, context: Context) -> Hook:
             rank=spec.run.rank,
             terminal=spec.terminal,
         )
-        actions.append(build(action, tools))
+        actions.append(_build_action(action, tools))
     return Hook(hook_spec, actions, context)
+
+
+_Builder = Callable[[Any, Tools], Callable[[Event], Any]]
+
+
+def builder_of(action: Action) -> _Builder:
+    """Return the function that the action's row names: from (argument, tools) to the action.
+
+    Raises
+    ------
+    LookupError : the code that attaches the kind performs this action itself.
+    """
+    if action.build is None:
+        raise LookupError(action.name)
+    file, _, name = action.build.partition(":")
+    return cast("_Builder", getattr(import_module(f"hookcli.actions.{file}"), name))
+
+
+def _build_action(spec: ActionSpec, tools: Tools) -> Callable[[Event], Any]:
+    """Return the function that performs an action. If it returns a value, that is the new value.
+
+    Raises
+    ------
+    RequestError : its argument names something that does not exist.
+    """
+    return builder_of(ACTIONS[spec.name])(spec.argument, tools)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import nn
 
-from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE, CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import WRAPPED
@@ -205,3 +206,20 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
             near = nearest(match.type, types, cutoff=0.6)
             return try_instead(near, f"choose from {', '.join(types[:8])}")
     return None
+
+
+def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Module], bool]:
+    """Return a function that tells whether a hook may replace a module's inputs or output.
+
+    It is asked before a scripted module first runs.
+    """
+    known = Known(module_tree.modules(root), ())
+    module_ids: set[int] = set()
+    for hook in hooks:
+        changes = any(ACTIONS[action.name].changes for action in hook.actions)
+        if changes and KINDS[hook.kind].moment is not None:
+            try:
+                module_ids.update(id(module) for _, module in resolve(hook, known).modules)
+            except RequestError:  # reported when the hooks are attached
+                continue
+    return lambda module: id(module) in module_ids

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hookcli.actions.build import builder_of
 from hookcli.catalogue.actions import ARGUMENTS, CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import PHASES, Stage
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.catalogue.options import OPTIONS
 from hookcli.config.sections.actions import ARGUMENTS as READERS
-from hookcli.hooks.attach_functions import attach_function
+from hookcli.engine.hook_engine.attached import attach_function
+from hookcli.hooks.build import builder_of
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "hookcli"

@@ -14,11 +14,16 @@ from torch.distributed import FileStore, HashStore
 
 from hookcli.distributed import group as group_file
 from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
-from hookcli.distributed.consistency import _difference, _form, check_alike
-from hookcli.distributed.ddp import options, wrap
 from hookcli.distributed.fsdp import _check_parts, _chosen, _local, _unmatched, shard
 from hookcli.distributed.group import Group, backend_of, join, set_environment
-from hookcli.distributed.send import exchange
+from hookcli.engine.distributed import (
+    _difference,
+    _form,
+    check_alike,
+    ddp_options,
+    exchange,
+    wrap_in_ddp,
+)
 from hookcli.errors import ModelError, RequestError
 from hookcli.spec.hooks import FunctionRef
 from hookcli.spec.request import DistributedSpec, Rank
@@ -218,7 +223,7 @@ def test_a_module_that_torch_does_not_shard_is_named(alone, monkeypatch):
     ],
 )
 def test_the_arguments_of_ddp_are_those_that_were_given(spec, unused, expected):
-    found = options(DistributedSpec(**spec), unused=unused)
+    found = ddp_options(DistributedSpec(**spec), unused=unused)
     assert {name: found[name] for name in expected} == expected
     assert ("broadcast_buffers" in found) == ("broadcast_buffers" in spec)
     assert ("bucket_cap_mb" in found) == ("bucket_cap_mb" in spec)
@@ -226,7 +231,7 @@ def test_the_arguments_of_ddp_are_those_that_were_given(spec, unused, expected):
 
 def test_a_model_that_ddp_does_not_take_is_told(alone):
     with pytest.raises(ModelError, match="DistributedDataParallel does not support the model"):
-        wrap(nn.ReLU(), {}, CPU, lambda state, bucket: None, "run.distributed")
+        wrap_in_ddp(nn.ReLU(), {}, CPU, lambda state, bucket: None, "run.distributed")
 
 
 class Bucket:
@@ -306,7 +311,7 @@ def test_what_averages_is_named():
 
 
 def test_reports_of_other_ranks_come_to_rank_0(tmp_path, monkeypatch):
-    monkeypatch.setattr("hookcli.distributed.send._WAIT", 0.0)
+    monkeypatch.setattr("hookcli.engine.distributed._WAIT", 0.0)
     store = HashStore()
     assert exchange("one", rank(1, 4), store) == ()
     store.set("hookcli/report/2", b"not zlib")

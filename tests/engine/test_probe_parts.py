@@ -13,17 +13,17 @@ from torch.nn import functional as F
 
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes import probes, rerun
-from hookcli.engine.probes.activations import masks, measures, ranges
+from hookcli.engine.probes.activations import functions, masks, ranges
 from hookcli.engine.probes.activations.functions import RELU, SIGMOID, Softmax
 from hookcli.engine.probes.activations.layers import layer_behind
 from hookcli.engine.probes.activations.observer import ActivationObserver
 from hookcli.engine.probes.activations.outputs import ConstantOutputs, _tests, _varies
 from hookcli.engine.probes.batch_growth import _Shapes
 from hookcli.engine.probes.batch_independence import samples
+from hookcli.engine.probes.context import LostGradients
 from hookcli.engine.probes.cuts import cuts
 from hookcli.engine.probes.determinism import change, compare, repeat
 from hookcli.engine.probes.dropout_watch import _Running
-from hookcli.engine.probes.lost_gradients import LostGradients
 from hookcli.engine.probes.non_finite import Values
 from hookcli.engine.probes.trainability import loss_graph
 from hookcli.engine.probes.trainability.causality import causality
@@ -152,10 +152,10 @@ def test_a_filled_mask_counts_only_if_it_has_the_keys():
 @pytest.mark.parametrize("exact", [True, False])
 def test_an_activation_without_values_has_no_facts(exact):
     empty = torch.ones(0, 3)
-    assert measures.dead_units(empty, RELU, 1, exact=exact) is None
-    assert measures.saturated(empty, SIGMOID, exact=exact) is None
-    assert measures.one_hot(empty, Softmax("softmax", 1), exact=exact) is None
-    assert measures.one_hot(torch.tensor(1.0), Softmax("softmax", 0), exact=exact) is None
+    assert functions.dead_units(empty, RELU, 1, exact=exact) is None
+    assert functions.saturated(empty, SIGMOID, exact=exact) is None
+    assert functions.one_hot(empty, Softmax("softmax", 1), exact=exact) is None
+    assert functions.one_hot(torch.tensor(1.0), Softmax("softmax", 0), exact=exact) is None
 
 
 def test_the_layer_of_an_activation_is_found_behind_a_few_operators_only():

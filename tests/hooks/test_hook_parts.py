@@ -11,7 +11,6 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from hookcli.actions.build import builder_of
 from hookcli.actions.observe import NotFiniteError
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.errors import ModelError
@@ -20,6 +19,7 @@ from hookcli.hooks.attach.backward_calls import Origins, first_tensor
 from hookcli.hooks.attach.comm import Averaging, checked, process_group
 from hookcli.hooks.attach.module import BackwardModuleHook
 from hookcli.hooks.attach.state import StateHook
+from hookcli.hooks.build import builder_of
 from hookcli.hooks.misuse.edits import _names, _Seen
 from hookcli.hooks.misuse.faults import place_of, signature
 from hookcli.hooks.misuse.firings import never_fired

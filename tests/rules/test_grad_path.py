@@ -12,8 +12,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import hookcli
+from hookcli.engine.probes.context import LostGradients
 from hookcli.engine.probes.cuts import cuts
-from hookcli.engine.probes.lost_gradients import LostGradients
 from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch

@@ -35,7 +35,7 @@ from hookcli.operators.arguments import (
 from hookcli.operators.finite import counts_of, described, is_readable
 from hookcli.operators.gradients import why_in_backward
 from hookcli.operators.names import operator_name, packet_name, written
-from hookcli.operators.node_lines import NodeLines, node_name
+from hookcli.operators.nodes import NodeLines, node_name
 from hookcli.operators.reasons import Operation, why, why_from_inf
 from hookcli.torch_private import current_autograd_node, disable_current_modes
 

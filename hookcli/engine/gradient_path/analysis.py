@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.autograd.function import BackwardCFunction
 
 from hookcli.engine.gradient_path.cut import Cut
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
@@ -194,9 +196,7 @@ class Reasons:
 
     def _twin(self, cut: Cut, missing: int) -> dict[str, Any]:
         """Return the part of the model that the cut part is a copy of, as of a target network."""
-        from hookcli.engine.gradient_path.twins import twin_of
-
-        twin = twin_of(self._tracer, cut, grouped(self._tracer.reach, cut.behind & missing))
+        twin = _twin_of(self._tracer, cut, grouped(self._tracer.reach, cut.behind & missing))
         return {} if twin is None else {"copy_of": twin}
 
     def _other_outputs(self, missing: int) -> int:
@@ -229,3 +229,96 @@ class Reasons:
         for node in output.nodes:
             bits |= self._tracer.reach.behind(node)
         return bits
+
+
+def _twin_of(tracer: GradientTracer, cut: Cut, parts: list[str]) -> str | None:
+    """Return the module that all cut-off parts are a copy of, as the target network of BYOL is.
+
+    None if they are not copies.
+
+    A copy has parameters of the same names with equal values, and the original does not use what
+    the cut lets through: equal layers one after the other are not copies in this sense.
+    """
+    twins = [_twin(tracer, cut, part) for part in parts]
+    return twins[0] if twins and all(twin is not None for twin in twins) else None
+
+
+def _twin(tracer: GradientTracer, cut: Cut, part: str) -> str | None:
+    own = _below(tracer, part)
+    if not part or not own:
+        return None
+    first = next(iter(own))
+    for info in tracer.reach.infos:
+        if not info.name.endswith(f".{first}") or info.name.startswith(f"{part}."):
+            continue
+        other = info.name.removesuffix(f".{first}")
+        theirs = _below(tracer, other)
+        if _equal(own, theirs) and not _uses(tracer, cut, other):
+            return other
+    return None
+
+
+def _below(tracer: GradientTracer, part: str) -> dict[str, torch.Tensor]:
+    return {
+        info.name.removeprefix(f"{part}."): info.tensor
+        for info in tracer.reach.infos
+        if info.name.startswith(f"{part}.")
+    }
+
+
+def _equal(own: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
+    return own.keys() == theirs.keys() and all(
+        tensor.shape == theirs[name].shape and torch.equal(tensor, theirs[name])
+        for name, tensor in own.items()
+    )
+
+
+def _uses(tracer: GradientTracer, cut: Cut, module: str) -> bool:
+    """Whether an input of the module has values that went through the cut."""
+    return bool(tracer.cuts_into.get(module, 0) & cut.bit)
+
+
+def has_custom_functions(ends: Ends) -> bool:
+    """Whether backward from the loss runs code of custom Functions."""
+    return any(isinstance(node, BackwardCFunction) for node in ends.nodes)
+
+
+def find_swallowed(ends: Ends, backward: Callable[[], None]) -> list[Cut]:
+    """Run backward, and return a cut for each node that returned no gradient for an input.
+
+    Only the backward of a custom Function does that. The nodes behind are no longer reached.
+    """
+    stops: dict[tuple[Any, int], None] = {}
+    with ExitStack() as stack:
+        for node in ends.nodes:
+            if any(after is not None for after, _ in node.next_functions):
+                stack.callback(node.register_hook(_watch(node, stops)).remove)
+        backward()
+    cuts = [_cut(ends, node, index) for node, index in stops]
+    if ends.start is not None and stops:
+        ends.nodes = reachable(ends.start, without=stops)
+    return cuts
+
+
+def _watch(node: Any, stops: dict[tuple[Any, int], None]) -> Callable[[Any, Any], None]:
+    def hook(to_inputs: Any, to_outputs: Any) -> None:
+        if all(grad is None for grad in to_outputs):
+            return
+        for index, (after, _) in enumerate(node.next_functions):
+            if after is not None and to_inputs[index] is None:
+                stops[node, index] = None
+
+    return hook
+
+
+def _cut(ends: Ends, node: Any, index: int) -> Cut:
+    tracer, number = ends.tracer, node._sequence_nr()
+    name = node.name().removesuffix("Backward")
+    places = tracer.functions.get(name, {})
+    later = min((key for key in places if key > number), default=None)  # noted after the node
+    call = tracer.call_of(number)
+    layer, module = (None, "") if call is None else (call.name, call.type)
+    after = node.next_functions[index][0]
+    cut = Cut("function", name, places.get(later), layer, module, 0)  # type: ignore[arg-type]
+    cut.behind = tracer.reach.behind(after)
+    return cut

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from importlib import import_module
 from typing import Any
 
 import torch
 
-from hookcli.catalogue.kind import Stage
+from hookcli.catalogue.kind import Kind, Stage
 from hookcli.engine.hook_engine.engine import HookEngine
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.errors import RequestError
 from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.attach.operators import Operators
-from hookcli.hooks.attach_functions import attach_function
 from hookcli.hooks.backends import check_backend
 from hookcli.hooks.build import build_hooks, refuse
 from hookcli.hooks.context import Context
@@ -188,3 +188,12 @@ class AttachedHooks(HookEngine):
         self._attachments.calls.release()
         for restart in self.context.restarts:
             restart()
+
+
+def attach_function(kind: Kind) -> Any:
+    """Return the function that attaches hooks of a kind, which its row names.
+
+    The row's `stage` defines its arguments.
+    """
+    file, _, name = kind.attach.partition(":")
+    return getattr(import_module(f"hookcli.hooks.attach.{file}"), name)

@@ -12,7 +12,7 @@ import torch
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.hooks.attach.graph import ACCUMULATE
 from hookcli.models.model import Call
-from hookcli.operators.node_names import is_opaque, is_renewed_view, operator_of
+from hookcli.operators.nodes import is_opaque, is_renewed_view, operator_of
 from hookcli.torch_private import next_sequence_nr
 
 Producer: TypeAlias = "tuple[int | None, str]"  # order of a call (None: the batch), and the path

@@ -1,4 +1,4 @@
-"""What the functions of probes are given."""
+"""What the functions of probes are given, and the watcher that some of them return."""
 
 from __future__ import annotations
 
@@ -6,13 +6,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hookcli.engine.probes.lost_gradients import LostGradients
+from torch.nn.parameter import is_lazy
+
 from hookcli.engine.probes.rerun import Rerun
+from hookcli.engine.watcher import AfterRun, Watcher
+from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
+from hookcli.report.recording import Recording
 from hookcli.spec.checks import ProbeRequest
+from hookcli.spec.plan import Plan
 from hookcli.spec.request import Spec
 
 Requests: TypeAlias = Sequence[ProbeRequest]  # those of the probes that name one function
+
+
+@dataclass(frozen=True, slots=True)
+class LostGradients:
+    """The names of trainable parameters that got no gradient, and of those that got only zeros."""
+
+    missing: frozenset[str] = frozenset()
+    zero: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.zero)
+
+    @classmethod
+    def of(cls, model: Model, plan: Plan, recording: Recording) -> LostGradients:
+        """Return those of the last step; without a backward, all are missing."""
+        if not plan.goes_backward:
+            return cls()
+        infos = [info for info in model.parameters() if info.tensor.requires_grad]
+        if not recording.gradients:
+            return cls(frozenset(info.name for info in infos))
+        last = recording.gradients[-1]
+        names: dict[str | None, list[str]] = {}
+        for info in infos:
+            step = last.get(id(info.tensor))
+            if step is not None and not is_lazy(info.tensor) and info.tensor.numel():
+                names.setdefault(step.status, []).append(info.name)
+        return cls(frozenset(names.get("none", ())), frozenset(names.get("zero", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +64,17 @@ class RerunContext:
 def single(probe: str, value: Any) -> list[Measurement]:
     """Return a measurement without a target."""
     return [Measurement(probe, "", None, value, None)]
+
+
+class ProbeWatcher(Watcher):
+    """Watches a run for a rule; `measurements` is what it measured."""
+
+    measurements: list[Measurement]
+
+    def complete(self) -> None:
+        """Add what is known only after the run."""
+
+    def conclude(self, after: AfterRun) -> None:
+        """Add the measurements to the recording."""
+        self.complete()
+        after.recording.measured += self.measurements

@@ -8,12 +8,17 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.gradient_path.analysis import Ends, Reasons, cut_rows, layer_rows
+from hookcli.engine.gradient_path.analysis import (
+    Ends,
+    Reasons,
+    cut_rows,
+    find_swallowed,
+    has_custom_functions,
+    layer_rows,
+)
 from hookcli.engine.gradient_path.cut import Cut
-from hookcli.engine.gradient_path.swallowed import has_custom_functions, swallowed
 from hookcli.engine.gradient_path.tracer import GradientTracer
-from hookcli.engine.probes.context import Requests, RerunContext
-from hookcli.engine.probes.lost_gradients import LostGradients
+from hookcli.engine.probes.context import LostGradients, Requests, RerunContext
 from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
@@ -68,7 +73,7 @@ def _stops(again: Rerun, ends: Ends, missing: int, *, everything: bool) -> list[
         return []
     if not everything and not missing & ends.live:  # the graph has those, so backward loses them
         return []
-    return swallowed(ends, lambda: again.backward_from(start))
+    return find_swallowed(ends, lambda: again.backward_from(start))
 
 
 def _bits(tracer: GradientTracer, names: Collection[str]) -> int:

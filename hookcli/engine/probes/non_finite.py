@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import figures

@@ -18,8 +18,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.catalogue.probes import PROBES, Probe, Way
 from hookcli.engine.losses.criterion import Loss
-from hookcli.engine.probes.context import RerunContext, single
-from hookcli.engine.probes.lost_gradients import LostGradients
+from hookcli.engine.probes.context import LostGradients, RerunContext, single
 from hookcli.engine.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
 from hookcli.engine.probes.rerun import Rerun, is_used_up
 from hookcli.engine.watcher import AfterRun, Watcher
@@ -32,28 +31,6 @@ from hookcli.report.recording import Recording
 from hookcli.spec.checks import ProbeRequest
 from hookcli.spec.request import Spec
 from hookcli.text import first_line
-
-
-class StartState(Watcher):
-    """Copies parameters and buffers when the run begins, if there is memory for it."""
-
-    def __init__(self) -> None:
-        self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def begin(self, model: Model) -> None:
-        """Copy the values."""
-        infos = [i for i in (*model.parameters(), *model.buffers()) if not is_lazy(i.tensor)]
-        free = available()
-        size = sum(info.tensor.numel() * info.tensor.element_size() for info in infos)
-        if free is None or size <= free // 2:
-            self._copies = [(info.tensor, info.tensor.detach().clone()) for info in infos]
-
-    def restore(self) -> None:
-        """Give all tensors the values that they had before the run, and free the copies."""
-        for tensor, before in self._copies:
-            if tensor.shape == before.shape:
-                tensor.data.copy_(before)
-        self._copies = []
 
 
 def function_of(probe: Probe) -> Callable[..., Any]:
@@ -88,6 +65,31 @@ def watchers_for(
     if start is not None:
         yield start
     yield FurtherRuns(spec, batch, loss, start, doing)
+
+
+class StartState(Watcher):
+    """The values of a model before the run, which its optimizer changes, for probes that need them.
+
+    Copies parameters and buffers when the run begins, if there is memory for it.
+    """
+
+    def __init__(self) -> None:
+        self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def begin(self, model: Model) -> None:
+        """Copy the values."""
+        infos = [i for i in (*model.parameters(), *model.buffers()) if not is_lazy(i.tensor)]
+        free = available()
+        size = sum(info.tensor.numel() * info.tensor.element_size() for info in infos)
+        if free is None or size <= free // 2:
+            self._copies = [(info.tensor, info.tensor.detach().clone()) for info in infos]
+
+    def restore(self) -> None:
+        """Give all tensors the values that they had before the run, and free the copies."""
+        for tensor, before in self._copies:
+            if tensor.shape == before.shape:
+                tensor.data.copy_(before)
+        self._copies = []
 
 
 class FurtherRuns(Watcher):

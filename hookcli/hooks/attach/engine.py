@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import torch
-from torch.autograd.graph import saved_tensors_hooks
 
-from hookcli.hooks.attach.attachments import Attachments
+from hookcli.hooks.attach.attachments import Attachments, SavedTensors
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.resolve import Targets
-from hookcli.models.model import Call
-from hookcli.torch_private import current_graph_task_id, disable_current_modes, execution_engine
+from hookcli.torch_private import current_graph_task_id, execution_engine
 
 
 class Callback(Portable):
@@ -51,68 +48,6 @@ class Queue(Portable):
             tensor.register_hook(self)  # type: ignore[no-untyped-call]
         for hook in self._hooks:
             hook.attached += bool(tensors)
-
-
-class _Packed:
-    """The object in the graph for a saved tensor: the result of pack, and where it was saved."""
-
-    __slots__ = ("site", "value")
-
-    def __init__(self, value: Any, site: Site) -> None:
-        self.value, self.site = value, site
-
-
-class SavedTensors(Portable):
-    """A pair of pack and unpack hooks, active during the calls of the modules in `names`."""
-
-    def __init__(self, hook: Hook, names: dict[int, str] | None) -> None:
-        self._hook = hook
-        self._names = names  # None: active everywhere
-        self._open: dict[int, AbstractContextManager[Any]] = {}
-
-    def pack(self, tensor: torch.Tensor) -> Any:
-        """Fire when an operator saves a tensor; PyTorch calls this."""
-        call = self._hook.context.calls.running()
-        site = Site("")
-        if call is not None:
-            site = Site(call.name or "", call.module, call.index, call.order, call.recomputed)
-        packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
-        if packed is not None:
-            return _Packed(packed, site)
-        with torch.no_grad(), disable_current_modes():  # a saved output would reference its node
-            return _Packed(tensor.detach(), site)
-
-    def unpack(self, packed: Any) -> Any:
-        """Fire when backward reads a saved tensor; PyTorch calls this."""
-        new = self._hook.fire(packed.site, packed.value, lambda value: (value,), node="unpack")
-        return packed.value if new is None else new
-
-    def enter(self, call: Call) -> None:
-        """Activate the pair when a call of one of its modules starts."""
-        if self._names is not None and call.key in self._names:
-            pair = saved_tensors_hooks(self.pack, self.unpack)
-            pair.__enter__()
-            self._open[call.order] = pair
-
-    def leave(self, call: Call) -> None:
-        """Deactivate the pair when the call ends."""
-        pair = self._open.pop(call.order, None)
-        if pair is not None:
-            pair.__exit__(None, None, None)
-
-    def close(self) -> None:
-        """Deactivate the pairs that interrupted calls left active."""
-        for order in sorted(self._open, reverse=True):
-            self._open.pop(order).__exit__(None, None, None)
-
-    @contextmanager
-    def everywhere(self) -> Iterator[None]:
-        """Activate the pair for a whole forward and loss, if it has no modules of its own."""
-        if self._names is not None:
-            yield
-            return
-        with saved_tensors_hooks(self.pack, self.unpack):
-            yield
 
 
 def attach_saved_tensors(

@@ -1,5 +1,7 @@
 """In-place edits: finds arguments that the user's hook changed without returning a new value.
 
+Tensors in attributes of an object are not edited by hookcli's own actions, which is a finding too.
+
 PyTorch counts in-place changes of a tensor in its version, but not changes through `.data` or
 through a NumPy array that shares its memory. To find those, copies are kept and compared.
 """
@@ -163,3 +165,9 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     """Return a copy that neither autograd nor dispatch modes see."""
     with torch.no_grad(), disable_current_modes():
         return tensor.detach().clone()
+
+
+def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
+    """Return the finding about tensors in attributes of an object, which no action changes."""
+    message = "tensors in attributes of an object are not changed: use a function to change them"
+    return HookFinding("hook_misuse", target, "attributes", message, spec.place, "warning")

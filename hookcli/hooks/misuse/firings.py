@@ -12,6 +12,7 @@ from torch import nn
 from hookcli.catalogue.kind import Moment
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
+from hookcli.hooks.misuse.retention import kept_alive
 from hookcli.models.model import Call
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
@@ -19,12 +20,6 @@ from hookcli.text import counted, join_names
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
-
-
-def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
-    """Return the finding about tensors in attributes of an object, which no action changes."""
-    message = "tensors in attributes of an object are not changed: use a function to change them"
-    return HookFinding("hook_misuse", target, "attributes", message, spec.place, "warning")
 
 
 def everywhere(spec: HookSpec) -> bool:
@@ -105,7 +100,9 @@ def unfulfilled(
             yield never_fired_at(hook, silent)
         if hook.again and _counts_calls(hook) and not everywhere(hook.spec):
             yield ran_again(hook)
-        finding = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
+        if alive is None or not hook.foreign:
+            continue
+        finding = kept_alive(hook.spec, hook.retention, alive())
         if finding is not None:
             yield finding
 
@@ -171,18 +168,3 @@ def fired_otherwise(
         yield HookFinding(
             "hooks_fired", target, f"{spec.kind} fired otherwise", message, spec.place
         )
-
-
-def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
-    """Return the finding about a hook that keeps tensors alive; `others` may be alive."""
-    retained = hook.retention.alive(others)
-    if retained is None:
-        return None
-    count, size, target = retained
-    what = "a tensor" if count == 1 else f"{count} tensors"
-    message = (
-        f"the hook keeps {what} alive after the run ({size / 1e6:.3g} MB): keep numbers or "
-        "detached clones of small tensors instead"
-    )
-    problem = f"{hook.spec.kind} keeps tensors"
-    return HookFinding("hook_misuse", target, problem, message, hook.spec.place, "warning")

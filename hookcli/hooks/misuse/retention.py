@@ -12,6 +12,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from hookcli.models.bits import storage_of
 from hookcli.models.nested import leaves
+from hookcli.report.recording import HookFinding
+from hookcli.spec.hooks import HookSpec
 
 _MOST = 512  # storages that are tracked for one hook
 
@@ -54,3 +56,20 @@ class Retention:
         if not left:
             return None
         return len(left), sum(entry.size for entry in left), left[0].target
+
+
+def kept_alive(
+    spec: HookSpec, retention: Retention, others: list[torch.Tensor]
+) -> HookFinding | None:
+    """Return the finding about a hook that keeps tensors alive; `others` may be alive."""
+    retained = retention.alive(others)
+    if retained is None:
+        return None
+    count, size, target = retained
+    what = "a tensor" if count == 1 else f"{count} tensors"
+    message = (
+        f"the hook keeps {what} alive after the run ({size / 1e6:.3g} MB): keep numbers or "
+        "detached clones of small tensors instead"
+    )
+    problem = f"{spec.kind} keeps tensors"
+    return HookFinding("hook_misuse", target, problem, message, spec.place, "warning")

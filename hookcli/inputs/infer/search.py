@@ -23,42 +23,6 @@ from hookcli.inputs.infer.solve import Attempt, Solver
 from hookcli.inputs.infer.trial import Trial
 from hookcli.spec.inferred import Guess, Hypothesis, changes
 
-_SMALL = re.compile(
-    r"Kernel size can't be greater|[Oo]utput size is too small|more than 1 (?:spatial|value)|"
-    r"Padding size should be less|output size[:of (]|non-?positive|too small|too short|"
-    r"selected index k out of range|k not in range|invalid computed output size|non-empty|"
-    r"must be at least|exceeds dimension size|at least one|maximum size for tensor at dimension|"
-    r"out of bounds|larger than|expected 0 < n_fft", re.IGNORECASE
-)  # fmt: skip
-_DOUBLINGS = 10
-
-
-def is_small(trial: Trial) -> bool:
-    """Whether the trial's error says that something was too small."""
-    return not trial.ran and bool(_SMALL.search(trial.error))
-
-
-def grown(failure: Trial, attempt: Attempt, fixed: frozenset[str]) -> Iterator[Trial]:
-    """Yield trials with a larger input that got past the failure, at most one for each size."""
-    reason = " ".join(failure.error.split())[:60]
-    for knob in knobs(failure.hypothesis, fixed):
-        size = knob.size
-        for _ in range(_DOUBLINGS):
-            size *= 2
-            if size > knob.most:
-                break
-            hypothesis = knob.set(failure.hypothesis, size)
-            why = f"{changes(failure.hypothesis, hypothesis)}: {reason}"
-            trial = attempt(hypothesis, why, failure)
-            if trial is None:
-                break
-            if trial.passes(failure):
-                yield trial
-                break
-            if trial.key != failure.key:
-                break
-
-
 MOST_TRIALS = 256
 MOST_SECONDS = 20.0
 _MOST_ELEMENTS = 1 << 26  # of one tensor: a repair that needs more is certainly wrong
@@ -204,7 +168,7 @@ class _Searcher:
         if clash is not None:
             solver = Solver(failure, clash, self._probing, self._clues.batch, fixed)
             yield from solver.solve()
-        elif is_small(failure):
+        elif _is_small(failure):
             yield from grown(failure, self._probing, fixed)
 
     def _probing(self, hypothesis: Hypothesis, why: str, parent: Trial) -> Trial | None:
@@ -250,3 +214,41 @@ def search(
     """
     clues = clues_of(root, signature, batch)
     return _Searcher(clues, signature, attempt, given).run()
+
+
+# Larger inputs, for a kernel, a window or a `topk` that needs more than it got.
+
+_SMALL = re.compile(
+    r"Kernel size can't be greater|[Oo]utput size is too small|more than 1 (?:spatial|value)|"
+    r"Padding size should be less|output size[:of (]|non-?positive|too small|too short|"
+    r"selected index k out of range|k not in range|invalid computed output size|non-empty|"
+    r"must be at least|exceeds dimension size|at least one|maximum size for tensor at dimension|"
+    r"out of bounds|larger than|expected 0 < n_fft", re.IGNORECASE
+)  # fmt: skip
+_DOUBLINGS = 10
+
+
+def _is_small(trial: Trial) -> bool:
+    """Whether the trial's error says that something was too small."""
+    return not trial.ran and bool(_SMALL.search(trial.error))
+
+
+def grown(failure: Trial, attempt: Attempt, fixed: frozenset[str]) -> Iterator[Trial]:
+    """Yield trials with a larger input that got past the failure, at most one for each size."""
+    reason = " ".join(failure.error.split())[:60]
+    for knob in knobs(failure.hypothesis, fixed):
+        size = knob.size
+        for _ in range(_DOUBLINGS):
+            size *= 2
+            if size > knob.most:
+                break
+            hypothesis = knob.set(failure.hypothesis, size)
+            why = f"{changes(failure.hypothesis, hypothesis)}: {reason}"
+            trial = attempt(hypothesis, why, failure)
+            if trial is None:
+                break
+            if trial.passes(failure):
+                yield trial
+                break
+            if trial.key != failure.key:
+                break

@@ -16,7 +16,7 @@ import torch
 from hookcli.operators.finite import counts_of, described, is_readable
 from hookcli.operators.gradients import forward_name
 from hookcli.operators.names import written
-from hookcli.operators.node_lines import node_name
+from hookcli.operators.nodes import node_name
 from hookcli.operators.reasons import Operation, why
 from hookcli.rules.first_operator import explanation
 from hookcli.torch_private import disable_current_modes

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.engine.hook_engine.scripted_swaps import swapping
+from hookcli.hooks.resolve import swapping
 from tests.hooks.running import call, carry_out, hook
 from tests.models.torchscript.nets import NETS, Kinds, batch
 from tests.models.torchscript.sides import loaded, norms, same_norms, scripted

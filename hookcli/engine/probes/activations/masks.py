@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hookcli.engine.probes.activations.samples import distinct, thin
+from hookcli.engine.probes.activations.reading import distinct, thin
 from hookcli.engine.statistics.readable import readable
 from hookcli.hooks.attach.graph import saved_tensor
 from hookcli.models.batch import forward_signature

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from hookcli.engine.probes.activations.samples import distinct, pieces, thin
+from hookcli.engine.probes.activations.reading import distinct, pieces, thin
 from hookcli.engine.statistics.readable import readable
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves

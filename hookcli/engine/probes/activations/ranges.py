@@ -8,10 +8,8 @@ import torch
 from torch import Tensor
 
 from hookcli.engine.probes.activations.layers import torch_class, units_of
-from hookcli.engine.probes.activations.reader import reading
-from hookcli.engine.probes.activations.samples import distinct, pieces
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.activations.reading import distinct, pieces, reading
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.engine.statistics.readable import readable
 from hookcli.engine.statistics.statistics import statistics
 from hookcli.models.model import Call, Model

@@ -14,8 +14,7 @@ from torch import nn
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     Node,

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec

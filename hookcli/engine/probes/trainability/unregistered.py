@@ -15,8 +15,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import Requests
-from hookcli.engine.probes.probe_watcher import ProbeWatcher
+from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.models.model import Call, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec

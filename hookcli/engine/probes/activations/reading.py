@@ -1,11 +1,15 @@
-"""Parts of tensors: a few values that are cheap to read, and pieces that cover all of them."""
+"""How an observer reads tensors: a few values that are cheap to read, or pieces that cover all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import torch
 from torch import Tensor
+
+from hookcli.engine.statistics.readable import aside
+from hookcli.torch_private import DisableTorchFunction, ExcludeDispatchKeyGuard
 
 _PIECE = 1 << 20  # elements that are compared at a time
 
@@ -41,3 +45,15 @@ def pieces(values: Tensor) -> Iterator[Tensor]:
     """Yield views along dimension 0 that cover the tensor, so that masks of them are small."""
     inner = max(1, values[0].numel())
     yield from torch.split(values, max(1, _PIECE // inner))
+
+
+# Nothing of the model's sees the operators of an observer that reads.
+
+_UNREADABLE = (RuntimeError, NotImplementedError, TypeError, IndexError)  # a device or a subclass
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Read values here; the block ends without an error where a tensor cannot be read."""
+    with suppress(*_UNREADABLE), DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
+        yield

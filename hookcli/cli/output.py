@@ -18,8 +18,8 @@ from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import RequestError, Status
 from hookcli.formats.check.merged import merged
-from hookcli.formats.format import Kind, Result, kind_of
 from hookcli.formats.registry import FORMATS, SUFFIXES, formats_of
+from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.outputs.special_files import KEEP_READING, NO_READER, hold, is_in_place
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport

@@ -15,7 +15,7 @@ from hookcli.formats.view import View
 from hookcli.spec.ranks import with_rank
 
 if TYPE_CHECKING:
-    from hookcli.formats.format import Result
+    from hookcli.formats.results import Result
     from hookcli.worker.attempts import WorkerResult
 
 _GRACE = 8.0  # seconds for rank 0 to print: torchrun ends all ranks after one has failed

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
-from hookcli.cli.flags.values import view_of
+from hookcli.cli.flags.view import view_of
 from hookcli.cli.input_files import files_read
 from hookcli.cli.output import Target, check_separate, check_stream, parse_targets
 from hookcli.config.config import Config

@@ -1,30 +1,17 @@
-"""The data type of a format, which is a row of the registry, and the kinds of results."""
+"""The data type of a format, which is a row of the registry."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from hookcli.formats.results import KINDS, Kind, Result, kind_of
 
 if TYPE_CHECKING:
-    from hookcli.comparison.diff import Diff
-    from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
-    from hookcli.report.report import Report
-    from hookcli.report.training import TrainingReport
 
-Result: TypeAlias = "Report | TrainingReport | Diff | TrainingDiff"
-
-# The report of a run, that of a training script, and the comparisons of two of them.
-Kind: TypeAlias = Literal["report", "run", "diff", "rundiff"]
-REPORTS: tuple[Kind, ...] = ("report", "run")
-KINDS: tuple[Kind, ...] = (*REPORTS, "diff", "rundiff")
 _BUILD, _LOAD = "document.build:build", "document.build:load"  # the document of a result
-
-
-def kind_of(result: Result) -> Kind:
-    """Return the kind of a result, which its schema names."""
-    return cast(Kind, result.schema.removeprefix("hookcli.").partition("/")[0])
 
 
 @dataclass(frozen=True, slots=True)

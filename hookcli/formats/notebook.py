@@ -18,9 +18,9 @@ from hookcli.formats.document.document import (
     TableBlock,
     VerdictBlock,
 )
-from hookcli.formats.format import Result, kind_of
 from hookcli.formats.parts.grid import Column, cells_of
 from hookcli.formats.parts.verdict import TRY
+from hookcli.formats.results import Result, kind_of
 from hookcli.formats.svg.picture import render as draw
 from hookcli.formats.view import View
 from hookcli.outputs.escapes import html_text

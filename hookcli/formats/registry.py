@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from hookcli.formats.format import REPORTS, Format, Kind
+from hookcli.formats.format import Format
+from hookcli.formats.results import REPORTS, Kind
 
 _VIEW = "--only, --depth, --columns and --sort select and order what is shown"
 _FAIL_ON = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hookcli.formats.format import Kind, Result, kind_of
+from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.formats.view import View
 from hookcli.report.encode import diff_to_json, run_diff_to_json, to_json, training_to_json
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from hookcli.console import escape
 from hookcli.errors import RequestError
-from hookcli.formats.format import Result
 from hookcli.formats.names import DEFAULT_COLUMNS, TRAINING, columns_of, common, sorts_of
 from hookcli.formats.order import Ordered, ordered, sort_key
+from hookcli.formats.results import Result
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import FailOn

@@ -14,8 +14,9 @@ from hookcli.cli.flags.options import OutputFlags
 from hookcli.cli.output import Target, deliver, parse_targets
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.formats.format import KINDS, Format
+from hookcli.formats.format import Format
 from hookcli.formats.registry import FORMATS
+from hookcli.formats.results import KINDS
 from hookcli.formats.view import View
 from tests.conftest import run_cli
 from tests.formats.fabricate import GRADS

@@ -29,11 +29,11 @@ from hookcli.formats.document.document import (
 )
 from hookcli.formats.document.markdown import page as markdown
 from hookcli.formats.document.terminal import brief, page, uncut
-from hookcli.formats.format import KINDS
 from hookcli.formats.names import TABLES
 from hookcli.formats.notebook import render as notebook
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.registry import formats_of
+from hookcli.formats.results import KINDS
 from hookcli.formats.view import View
 from tests.formats.fabricate import TRACE
 

@@ -25,8 +25,8 @@ from typing import Any
 from hookcli.comparison.compare import compare
 from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.errors import HookcliError
-from hookcli.formats.format import kind_of
 from hookcli.formats.registry import FORMATS
+from hookcli.formats.results import kind_of
 from hookcli.formats.view import View
 from hookcli.report.reading.validity import check_valid, check_valid_training
 from hookcli.report.report import Report

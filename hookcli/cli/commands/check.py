@@ -13,7 +13,7 @@ from hookcli.cli.execute import need_model, note_verdict, report_status, run_in_
 from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.signatures import changes, lacks, option
-from hookcli.cli.flags.values import view_of
+from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import (
     Target,
     check_separate,
@@ -26,7 +26,7 @@ from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
-from hookcli.formats.format import REPORTS
+from hookcli.formats.results import REPORTS
 from hookcli.report.files import read_any_report, with_saved
 from hookcli.report.training import TrainingReport
 from hookcli.text import counted

@@ -24,7 +24,7 @@ from hookcli.cli.flags.options import (
     only_formats,
 )
 from hookcli.cli.flags.signatures import argument, changes, lacks, option
-from hookcli.cli.flags.values import view_of
+from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import (
     Target,
     check_writable,

@@ -9,10 +9,10 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, ViewFlags
 from hookcli.cli.flags.signatures import argument, option
-from hookcli.cli.flags.values import view_of
+from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
-from hookcli.formats.format import REPORTS
+from hookcli.formats.results import REPORTS
 from hookcli.report.files import read_any_report
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport

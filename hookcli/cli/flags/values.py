@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hookcli.cli.ci import source_root
-from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import ALIASES, DEFAULT_COLUMNS, SORTS, columns_of, common, sorts_of
 from hookcli.sentences import unknown
@@ -14,8 +12,6 @@ from hookcli.spec.request import Interpreter
 from hookcli.text import listed_hint, nearest, try_instead
 
 if TYPE_CHECKING:
-    from hookcli.cli.flags.options import ViewFlags
-    from hookcli.formats.view import View
     from hookcli.spec.inputs import InputSpec
 
 
@@ -121,35 +117,3 @@ def parse_python(text: str) -> Interpreter:
             "--python requires a path", place="--python", hint="pass `--python .venv/bin/python`"
         )
     return Interpreter(text, "--python", f"--python {text}")
-
-
-def view_of(
-    command: str | None, flags: ViewFlags, console: Console, *, kinds: str | None = None
-) -> View:
-    """Return how to show a report.
-
-    `command` is the command that runs, or None if a saved report is shown. `kinds` selects the
-    events of a saved report.
-
-    Raises
-    ------
-    RequestError : a column, a kind or the name to sort by is unknown.
-
-    """
-    from hookcli.formats.view import View
-
-    picked = parse_kinds(kinds)
-    root, start = source_root()
-    return View(
-        width=console.width(),
-        unicode=console.unicode(),
-        color=console.colored(),
-        depth=flags.depth,
-        only=flags.only,
-        columns=parse_columns(flags.columns, command),
-        sort=parse_sort(flags.sort, command),
-        phase=flags.phase,
-        kinds=None if picked == ("all",) else picked,
-        root=root,
-        start=start,
-    )

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookcli.formats.format import Kind, Result, kind_of
 from hookcli.formats.names import TRAINING
+from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.formats.view import View, check_view
 
 if TYPE_CHECKING:

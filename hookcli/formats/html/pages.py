@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from hookcli.formats.format import Kind, Result, kind_of
+from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.formats.view import View
 
 _FILES: dict[Kind, str] = {

@@ -1,7 +1,8 @@
-"""The settings of a run: each row is a flag, a key of `run` in a configuration, and an argument.
+"""The settings of a run: each row is a flag, a key of `run`, and the check of an argument in Python.
 
 `hookcli.cli.flags.options` lists the flags, `hookcli.config.sections.run` makes the keys, and the
-Python API accepts what a key accepts. What a run uses is the field of RunSpec.
+functions of the Python API, which list their arguments, accept what a key accepts. What a run uses
+is the field of RunSpec.
 """
 
 from __future__ import annotations

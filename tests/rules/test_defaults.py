@@ -125,7 +125,7 @@ RULES = [
 
 
 def test_the_table_has_all_rules():
-    assert [row[0] for row in RULES] == [*CATALOGUE]
+    assert [row[0] for row in RULES] == [*CATALOGUE], "add a row at the same position"
 
 
 @pytest.mark.parametrize(("name", "severity", "judged", "options"), RULES)

@@ -31,11 +31,9 @@ _WORDS = (
 
 _AFTER_SCRIPT = "write the options of the script after its name"
 _UNKNOWN = re.compile(r"unknown option '(\S+)'")
-_OTHER_WAY = {  # options of similar tools, and where hookcli has what they do
-    "--rule": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
-    "--rules": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
-    "--checks": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
-}
+_RULES = "list rules in a configuration, as in `checks: [{rule: no_hooks}]`, and pass it with `-c`"
+# Options of similar tools, and where hookcli has what they do.
+_OTHER_WAY = dict.fromkeys(("--rule", "--rules", "--checks"), _RULES)
 
 
 def usage_error(error: Any, arguments: list[str]) -> RequestError:

@@ -1,4 +1,4 @@
-"""The settings of a run: each row is a flag, a key of `run`, and the check of an argument in Python.
+"""The settings of a run: each row is a flag, a key of `run`, and the check of an argument.
 
 `hookcli.cli.flags.options` lists the flags, `hookcli.config.sections.run` makes the keys, and the
 functions of the Python API, which list their arguments, accept what a key accepts. What a run uses

@@ -58,7 +58,7 @@ def refused(message, *arguments, option=None):
         ),
         (
             ["check", "--rules", "x"], "No such option: --rules",
-            "unknown option '--rules'", "name rules in a configuration",
+            "unknown option '--rules'", "list rules in a configuration",
         ),
         (
             ["run", "--stepz", "x"], "No such option: --stepz", "unknown option '--stepz'",

@@ -16,7 +16,7 @@ from hookcli.engine.gradient_path import source_lines
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.torch_private import (
     DisableTorchFunctionSubclass,
@@ -103,7 +103,7 @@ class GradientTracer(TorchFunctionMode):
         self._numbers: dict[float, int] = {}  # cuts by the Python numbers that were read
         self._arrays = 0  # cuts whose values were read as arrays
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts; the batch of the first one is known."""
         inputs = self._inputs[call.order] = [t for _, t, _ in argument_leaves(*batch)]
         self.owners.enter(call, batch)

@@ -14,17 +14,16 @@ from hookcli.comparison.diff import (
     First,
     Names,
     OrderDiff,
-    ShapeMisfit,
     SideInfo,
     StateDiff,
     TensorDiff,
-    Weights,
 )
 from hookcli.comparison.first_difference import Finder, by_how_much, named
 from hookcli.comparison.matching import Sketched, alignment, paired_calls, sketched
 from hookcli.comparison.state import casts_of, states
 from hookcli.comparison.tolerance import Tolerances, agrees, worst
 from hookcli.comparison.walk import Exact, Walk, moments, ref
+from hookcli.report.measured.compared import Weights
 from hookcli.report.path_ends.end_rows import backward_order, cut_before, new_cuts
 from hookcli.report.report import LayerRow, Report
 from hookcli.text import counted
@@ -144,15 +143,12 @@ def _weights(report: Report) -> Weights | None:
     value = next((m.value for m in report.measurements if m.probe == "weights"), None)
     if value is None:
         return None
-    return Weights(
+    return Weights(  # without the dtypes, which only the comparison needs
         loaded=value["loaded"],
-        differed=tuple(value["differed"]),
-        misfits=tuple(
-            ShapeMisfit(misfit["name"], tuple(misfit["a_shape"]), tuple(misfit["b_shape"]))
-            for misfit in value["misfits"]
-        ),
-        only_a=tuple(value["only_a"]),
-        only_b=tuple(value["only_b"]),
+        differed=value["differed"],
+        misfits=value["misfits"],
+        only_a=value["only_a"],
+        only_b=value["only_b"],
     )
 
 

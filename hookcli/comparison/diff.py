@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hookcli.report.measured.compared import Weights
 from hookcli.report.report import Environment, Inputs, RunInfo
 from hookcli.report.values import Count, Index, Number, Real, Shape, Size
 
@@ -41,26 +42,6 @@ class Names:
 
     prefix_a: str
     prefix_b: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeMisfit:
-    """A weight that has different shapes in A and B."""
-
-    name: str
-    a_shape: Shape
-    b_shape: Shape
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A's weights in B: the number loaded, those with other values in B, and those not loaded."""
-
-    loaded: Count
-    differed: tuple[str, ...]
-    misfits: tuple[ShapeMisfit, ...]
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -21,25 +21,6 @@ from hookcli.spec.hooks import FunctionRef, is_average
 OnBucket = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds
 
 
-@dataclass(slots=True)
-class BucketNote:
-    """One bucket of one step on this rank. Norms are 2-norms, sizes are bytes."""
-
-    step: int
-    index: int
-    order: int
-    last: bool
-    size: int
-    dtype: str
-    parameters: tuple[str, ...]
-    norm_before: float
-    norm_after: float | None = None
-    norm_exact: float | None = None
-    error: float | None = None
-    sent: int = 0
-    plain: int = 0
-
-
 def _norm(tensor: torch.Tensor) -> float:
     """Return the 2-norm, computed in float64."""
     wide = torch.complex128 if tensor.is_complex() else torch.float64
@@ -47,7 +28,7 @@ def _norm(tensor: torch.Tensor) -> float:
 
 
 class Buckets:
-    """Notes each bucket and the result of averaging it.
+    """The rows of the buckets: each is completed by the result of averaging it.
 
     With `one_by_one` a bucket waits for the previous one. If callbacks of several buckets send at
     once, the order differs between ranks; gloo then mixes up their data and aborts.
@@ -56,12 +37,12 @@ class Buckets:
     @property
     def would_mix(self) -> bool:
         """Whether several buckets of a step sent from callbacks, which gloo could mix up."""
-        return self.wire.sent_later and any(note.order for note in self.notes)
+        return self.wire.sent_later and any(row.order for row in self.rows)
 
     def __init__(
         self, group: Group, names: dict[int, str], on_bucket: OnBucket | None, *, one_by_one: bool
     ) -> None:
-        self.notes: list[BucketNote] = []
+        self.rows: list[BucketRow] = []  # with the norms of this rank only
         self.wire = Wire()
         self._group, self._names, self._on_bucket = group, names, on_bucket
         self._one_by_one = one_by_one
@@ -75,35 +56,40 @@ class Buckets:
         """Note a bucket and the result of `average`; return the Future for torch."""
         started = perf_counter_ns()
         buffer = bucket.buffer()
-        note = self._begin(step, bucket, buffer)
+        position = self._begin(step, bucket, buffer)
         with torch.no_grad():
             exact = self._mean(buffer)
-        with self.wire.counting(note.step * 1_000_000 + note.order):
+        with self.wire.counting(position):
             future = average()
         with self.wire.counting(None):
-            ended = future.then(lambda done: self._end(note, done, exact, started))
+            ended = future.then(lambda done: self._end(position, done, exact, started))
         if self._one_by_one:
             ended.wait()
         return ended
 
-    def _begin(self, step: int, bucket: Any, buffer: torch.Tensor) -> BucketNote:
+    def _begin(self, step: int, bucket: Any, buffer: torch.Tensor) -> int:
+        """Add the row of a bucket that is not averaged yet; return its position."""
         with self._lock:
             self._count = self._count + 1 if step == self._step else 0
             self._step = step
             size = buffer.numel() * buffer.element_size()
-            note = BucketNote(
+            row = BucketRow(
                 step=step,
                 index=bucket.index(),
                 order=self._count,
                 last=bucket.is_last(),
-                size=size,
+                bytes=size,
                 dtype=str(buffer.dtype).removeprefix("torch."),
                 parameters=tuple(self._names.get(id(p), "?") for p in bucket.parameters()),
-                norm_before=_norm(buffer),
-                plain=round(ring_all_reduce(size, self._group.world)),
+                norms_before=(number(_norm(buffer)),),
+                norm_after=None,
+                norm_exact=None,
+                error=None,
+                wire_bytes=None,
+                plain_bytes=round(ring_all_reduce(size, self._group.world)),
             )
-            self.notes.append(note)
-            return note
+            self.rows.append(row)
+            return len(self.rows) - 1
 
     def _mean(self, buffer: torch.Tensor) -> torch.Tensor:
         """Return the mean over the ranks in float64, exchanged by a separate process group."""
@@ -114,37 +100,24 @@ class Buckets:
             wide /= self._group.world
         return wide
 
-    def _end(self, note: BucketNote, done: Any, exact: torch.Tensor, started: int) -> Any:
+    def _end(self, position: int, done: Any, exact: torch.Tensor, started: int) -> Any:
         """Compare the hook's result with the exact mean, and return it."""
         value = done.value()
         tensor = value[0] if isinstance(value, list | tuple) else value
         with torch.no_grad():
-            note.norm_after, note.norm_exact = _norm(tensor), _norm(exact)
+            after, mean = _norm(tensor), _norm(exact)
             away = _norm(tensor.to(exact.dtype) - exact)
-        note.error = away / note.norm_exact if note.norm_exact else (0.0 if not away else None)
-        note.sent = self.wire.sent(note.step * 1_000_000 + note.order)
+        error = away / mean if mean else (0.0 if not away else None)
+        row = self.rows[position] = replace(
+            self.rows[position],
+            norm_after=number(after),
+            norm_exact=number(mean),
+            error=None if error is None else number(error),
+            wire_bytes=self.wire.sent(position),
+        )
         if self._on_bucket is not None:
-            self._on_bucket(note.step, note.index, started, perf_counter_ns())
+            self._on_bucket(row.step, row.index, started, perf_counter_ns())
         return value
-
-
-def bucket_row(note: BucketNote) -> BucketRow:
-    """Return the report's row of a bucket, with the norm of this rank only."""
-    return BucketRow(
-        step=note.step,
-        index=note.index,
-        order=note.order,
-        last=note.last,
-        bytes=note.size,
-        dtype=note.dtype,
-        parameters=note.parameters,
-        norms_before=(number(note.norm_before),),
-        norm_after=None if note.norm_after is None else number(note.norm_after),
-        norm_exact=None if note.norm_exact is None else number(note.norm_exact),
-        error=None if note.error is None else number(note.error),
-        wire_bytes=None if note.norm_after is None else note.sent,
-        plain_bytes=note.plain,
-    )
 
 
 def hook_name(hook: Hook | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from torch.distributed import Store  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
-from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
+from hookcli.distributed.buckets import Buckets, hook_name
 from hookcli.distributed.group import Group, join, set_environment
 from hookcli.engine.observe.timeline import Timeline
 from hookcli.engine.probes.rerun import Rerun
@@ -30,7 +30,7 @@ from hookcli.models.batch import Batch
 from hookcli.models.failures import text_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
-from hookcli.report.distributed import Distributed, UnitRow, UnreachedRow
+from hookcli.report.distributed import BucketRow, Distributed, UnitRow, UnreachedRow
 from hookcli.report.findings import Measurement
 from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
 from hookcli.report.recording import Recording
@@ -170,7 +170,7 @@ class DistributedRun:
 
     def conclude(self, model: Model, recording: Recording) -> None:
         """Add the buckets, units and unused parameters of this rank to the recording."""
-        notes = [] if self._buckets is None else self._buckets.notes
+        buckets = () if self._buckets is None else tuple(self._buckets.rows)
         backend = "gloo" if self._group is None else self._group.backend
         recording.distributed = Distributed(
             backend=backend,
@@ -178,8 +178,8 @@ class DistributedRun:
             world_size=self._rank.world,
             hook=self._hook,
             options=self._options,
-            rebuilt=_rebuilt(notes),
-            buckets=tuple(map(bucket_row, notes)),
+            rebuilt=_rebuilt(buckets),
+            buckets=buckets,
             units=self._units,
             unreached=tuple(UnreachedRow(name, (self.number,)) for name in self._mine()),
         )
@@ -207,11 +207,11 @@ class DistributedRun:
         return exchange(text, self._rank)
 
 
-def _rebuilt(notes: list[Any]) -> int | None:
+def _rebuilt(buckets: Sequence[BucketRow]) -> int | None:
     """Return the first step whose buckets differ from those of step 0; None if none does."""
     steps: dict[int, list[tuple[str, ...]]] = {}
-    for note in sorted(notes, key=lambda bucket: (bucket.step, bucket.index)):
-        steps.setdefault(note.step, []).append(note.parameters)
+    for row in sorted(buckets, key=lambda bucket: (bucket.step, bucket.index)):
+        steps.setdefault(row.step, []).append(row.parameters)
     return next((step for step, names in steps.items() if names != steps.get(0, names)), None)
 
 

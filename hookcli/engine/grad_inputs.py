@@ -11,7 +11,7 @@ from hookcli.engine.watcher import Watcher
 from hookcli.errors import RequestError
 from hookcli.hooks.context import Context
 from hookcli.hooks.resolve import Known, module_targets
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import EventNote, LeafNote
 from hookcli.spec.hooks import Match
@@ -55,7 +55,7 @@ class GradInputs(Watcher):
                     hint=advice(selector, names),
                 )
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Keep the inputs of a call that starts, if a pattern matches them."""
         self._keep(call, "input", argument_leaves(*batch))
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hookcli.models.batch import Batch
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.recording import Recording
 from hookcli.spec.plan import Plan
 
@@ -36,7 +36,7 @@ class Watcher:
     def begin_phase(self, name: str, step: int) -> None:
         """Handle a phase that begins."""
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts."""
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:

@@ -23,7 +23,7 @@ from hookcli.engine.observe.recorder import Progress, Recorder
 from hookcli.engine.observe.timeline import Timeline
 from hookcli.engine.watcher import Watcher
 from hookcli.models.batch import Batch
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves
 from hookcli.report.recording import Recording
 from hookcli.spec.plan import Plan
@@ -119,7 +119,7 @@ class Watchers:
         if self.timeline is not None:
             yield self.timeline
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts."""
         for enter in self._enter:
             enter(call, batch)

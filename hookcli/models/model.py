@@ -210,7 +210,10 @@ class _ForwardPasses:
 _in_backward: Callable[[], int] = current_graph_task_id  # -1 if none runs
 _next_node: Callable[[], int] = next_sequence_nr
 
-Enter: TypeAlias = Callable[[Call, tuple[tuple[Any, ...], dict[str, Any]]], Any]
+CallInputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+"""The positional and keyword arguments of a call."""
+
+Enter: TypeAlias = Callable[[Call, CallInputs], Any]
 Exit: TypeAlias = Callable[[Call, Any, BaseException | None], Any]
 
 

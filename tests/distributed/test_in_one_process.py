@@ -13,7 +13,7 @@ from torch import nn
 from torch.distributed import FileStore, HashStore
 
 from hookcli.distributed import group as group_file
-from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
+from hookcli.distributed.buckets import Buckets, hook_name
 from hookcli.distributed.fsdp import _check_parts, _chosen, _local, _unmatched, shard
 from hookcli.distributed.group import Group, backend_of, join, set_environment
 from hookcli.engine.distributed import (
@@ -275,12 +275,12 @@ def test_a_bucket_is_compared_with_the_exact_mean(alone, values, averaged, error
     ended = buckets.take(3, bucket, lambda: average)
     result = ended.wait()
     assert (result[0] if listed else result).tolist() == averaged
-    (note,) = buckets.notes
-    assert note.parameters == ("fc.weight", "?")
-    assert note.error == (None if error is None else pytest.approx(error))
+    (row,) = buckets.rows
+    assert row.parameters == ("fc.weight", "?")
+    assert row.error == (None if error is None else pytest.approx(error))
     assert times == [(3, 0)]
     assert not buckets.would_mix
-    assert bucket_row(note).wire_bytes == 0
+    assert row.wire_bytes == 0
 
 
 def test_a_bucket_that_was_not_averaged_has_no_norm_after(alone):
@@ -288,7 +288,7 @@ def test_a_bucket_that_was_not_averaged_has_no_norm_after(alone):
     never = torch.futures.Future()
     for _ in range(2):
         buckets.take(0, Bucket(torch.ones(2), []), lambda: never)
-    row = bucket_row(buckets.notes[1])
+    row = buckets.rows[1]
     assert (row.order, row.norm_after, row.norm_exact, row.error, row.wire_bytes) == (
         1, None, None, None, None,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from hookcli.inputs.materialise import make_tensor
 from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.converted.quantized import is_layer
 from hookcli.models.failures import message_of, type_name
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.models.torchscript.twins import twin_of
 from hookcli.spec.inferred import Hypothesis
@@ -36,7 +36,7 @@ class _Watch:
         self._error: BaseException | None = None
         self._doubts = doubts
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         module = call.module
         if is_layer(module):
             tensors = [t for _, t, _ in argument_leaves(*batch)]

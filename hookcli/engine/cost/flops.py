@@ -15,6 +15,7 @@ from hookcli.engine.cost.formulas import flops_of
 from hookcli.models import module_tree
 from hookcli.models.bits import sized_storage
 from hookcli.models.fake.dispatch_mode import UncompiledMode
+from hookcli.models.model import CallInputs
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.models.scripted import OURS, lost
 from hookcli.report.recording import CallNote, Ledger
@@ -90,9 +91,7 @@ class Activations:
     The batch and the model's own tensors are not activations.
     """
 
-    def __init__(
-        self, root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]]
-    ) -> None:
+    def __init__(self, root: torch.nn.Module, batch: CallInputs) -> None:
         self._seen: dict[int, Any] = {}
         model_tensors = [
             t

@@ -13,6 +13,7 @@ from torch.nn.parameter import is_lazy
 from hookcli.hooks.attach.graph import in_order
 from hookcli.models import module_tree
 from hookcli.models.bits import storage_of
+from hookcli.models.model import CallInputs
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import Training
 
@@ -83,7 +84,7 @@ def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
     return None if storage is None else (storage._cdata, storage.nbytes())
 
 
-def _owned(root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> set[int]:
+def _owned(root: torch.nn.Module, batch: CallInputs) -> set[int]:
     """Return the addresses of the storages of the model's own tensors and the batch."""
     tensors = (
         *(
@@ -111,9 +112,7 @@ class SavedStorages:
     nodes: set[Any] = field(default_factory=set)
 
 
-def saved_tensors(
-    root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]], output: Any
-) -> SavedStorages | None:
+def saved_tensors(root: torch.nn.Module, batch: CallInputs, output: Any) -> SavedStorages | None:
     """Return the tensors that autograd saved for the backward of an output.
 
     None if nothing requires grad.
@@ -151,7 +150,7 @@ def trainable_bytes(root: torch.nn.Module) -> int:
 
 
 def training(
-    root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]], output: Any
+    root: torch.nn.Module, batch: CallInputs, output: Any
 ) -> tuple[Training | None, list[Any]]:
     """Return the bytes of saved tensors and gradients; None if nothing requires grad.
 

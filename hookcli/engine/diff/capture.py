@@ -11,7 +11,7 @@ import torch
 
 from hookcli.engine.statistics.sketch import dense
 from hookcli.engine.watcher import Watcher
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.rows.events import number
 
@@ -33,7 +33,7 @@ class TensorCapture(Watcher):
             for part in _PARTS:
                 parts[part].clear()
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Copy the inputs, before the call can write to them."""
         if call.order in self.calls:
             self._copy(call.order, "inputs", argument_leaves(*batch))

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.engine.statistics.sketch import Projector
 from hookcli.engine.watcher import Watcher
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
@@ -46,7 +46,7 @@ class SketchObserver(Watcher):
             if not is_lazy(info.tensor):
                 self._note(BUFFER, info.name, None, self._one(info.tensor))
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Sketch the inputs of a call, before it can write to them."""
         inputs = self._all(tensor for _, tensor, _ in argument_leaves(*batch))
         self._running[call.order] = {"order": call.order, "inputs": inputs, "outputs": []}

@@ -12,7 +12,7 @@ from hookcli.engine.first_non_finite.tracker import Tracker
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.watcher import Watcher
 from hookcli.hooks.context import Context
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import counts_of
 from hookcli.torch_private import disable_current_modes
@@ -40,7 +40,7 @@ class Triggers(Watcher):
         self._gradients: list[Birth] = []
         self.first: Trigger | None = None
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Check the inputs of a call."""
         self._forward(call, "input", argument_leaves(*batch))
 

@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from hookcli.engine.gradient_path.cut import Cut
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
-from hookcli.engine.gradient_path.tracer import CallOutput, GradientTracer
+from hookcli.engine.gradient_path.tracer import CallOutput, Cut, GradientTracer
 from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.path_ends.end_rows import CUT, LAYER, REASON
+
+if TYPE_CHECKING:
+    from hookcli.report.measured.gradient_path import GradientCut
 
 _MOST = 200  # cuts in a report
 
@@ -125,7 +127,7 @@ def layer_rows(ends: Ends) -> Iterator[Measurement]:
         yield Measurement(LAYER, name, None, reached, None)
 
 
-def _described(cut: Cut, tracer: GradientTracer) -> dict[str, Any]:
+def _described(cut: Cut, tracer: GradientTracer) -> GradientCut:
     return {
         "kind": cut.kind,
         "operator": cut.operator,
@@ -188,7 +190,7 @@ class Reasons:
             cut = max(cuts, key=lambda c: ((c.behind & missing).bit_count(), c.bit), default=None)
             if cut is None or not cut.behind & missing:
                 break
-            value = _described(cut, self._tracer) | self._twin(cut, missing)
+            value: dict[str, Any] = {**_described(cut, self._tracer), **self._twin(cut, missing)}
             value.pop("behind")
             self._add(why, cut.behind & missing, value)
             missing &= ~cut.behind

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from hookcli.engine.gradient_path import source_lines
-from hookcli.engine.gradient_path.cut import Cut, CutKind
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.torch_private import (
     DisableTorchFunctionSubclass,
@@ -26,8 +26,31 @@ from hookcli.torch_private import (
     set_grad_enabled,
 )
 
+if TYPE_CHECKING:
+    from hookcli.report.measured.gradient_path import CutKind
+
 _SCALARS = 1000  # numbers of a list that are looked at
 _DEEPEST = 8  # containers inside containers, as arguments of an operator
+
+
+@dataclass(slots=True)
+class Cut:
+    """A place where a result does not require grad although an argument does.
+
+    "no_grad": gradients were turned off. "integer": the result has an integer or Boolean dtype.
+    "function": a custom autograd Function. "number": the result is a Python value. `behind` are the
+    bits of the parameters behind the arguments, `bit` is its own bit among the cuts. A forward may
+    have many thousand: a `GradientCut` with the names that the bits stand for is made for few.
+    """
+
+    kind: CutKind
+    operator: str
+    place: str | None
+    layer: str | None  # the name of the innermost module that ran
+    module: str  # its type
+    bit: int
+    behind: int = 0
+    left: bool = False  # its values were read by Python
 
 
 class CallOutput(NamedTuple):
@@ -80,7 +103,7 @@ class GradientTracer(TorchFunctionMode):
         self._numbers: dict[float, int] = {}  # cuts by the Python numbers that were read
         self._arrays = 0  # cuts whose values were read as arrays
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts; the batch of the first one is known."""
         inputs = self._inputs[call.order] = [t for _, t, _ in argument_leaves(*batch)]
         self.owners.enter(call, batch)

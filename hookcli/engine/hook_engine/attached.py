@@ -23,7 +23,7 @@ from hookcli.hooks.hook import Hook
 from hookcli.hooks.misuse.firings import Runs, fired_otherwise, unfulfilled
 from hookcli.hooks.resolve import Known, Targets, missed, resolve
 from hookcli.models.converted.compiled import is_wrapper, wrappers_around
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.scripted import format_of
 from hookcli.report.recording import HookFinding, Recording
 from hookcli.spec.request import Spec
@@ -118,7 +118,7 @@ class AttachedHooks(HookEngine):
                     attach(hook, self._targets[i], self._attachments, stack)
             yield
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         self._runs.enter(call)
         self._attachments.calls.enter(call, batch)
         for pair in self._attachments.saved:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 
 from hookcli.engine.watcher import Watcher
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.recording import Recording
 from hookcli.text import join_names
 from hookcli.torch_private import peek_interpreter_stack
@@ -28,7 +27,7 @@ class CallNotes(Watcher):
         self._own = {id(tensor) for tensor, _, _ in module_tree.tensors(model.root, "_parameters")}
         self._registered = {id(module) for module, _ in module_tree.modules(model.root)}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Add notes about unusual conditions to a call."""
         if peek_interpreter_stack() is not None:
             call.note(_TRANSFORM)

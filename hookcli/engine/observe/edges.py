@@ -25,7 +25,7 @@ from hookcli.engine.observe.node_producers import (
     add_name,
 )
 from hookcli.engine.watcher import Watcher
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.names import short_name
 from hookcli.report.edges import EdgeRow
@@ -114,7 +114,7 @@ class EdgeObserver(Watcher):
         self.follows = False
         self._nodes.clear()
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts."""
         if not self._first:
             return

@@ -15,7 +15,7 @@ from hookcli.engine.watcher import Watcher
 from hookcli.hooks.attach.graph import current_node
 from hookcli.hooks.context import Context
 from hookcli.models.batch import Batch
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves
 from hookcli.report.memory import CallMemory
 from hookcli.report.recording import MemoryNote, Recording, Training
@@ -54,7 +54,7 @@ class MemoryObserver(Watcher):
         self._backward: dict[int, int] = {}
         self._saved: dict[int, int] = {}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Handle a call that starts."""
         if self._clock.step:
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.engine.watcher import Watcher
 from hookcli.hooks.attach.graph import ACCUMULATE
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.torch_private import next_sequence_nr
 
 
@@ -20,7 +20,7 @@ class NodeOwners(Watcher):
         self._ends: dict[int, int] = {}
         self._parents: dict[int, int | None] = {}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Add a call that starts; calls start in the order of their numbers."""
         if self._starts and call.sequence < self._starts[-1]:
             return  # a call of another thread

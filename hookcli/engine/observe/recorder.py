@@ -17,7 +17,7 @@ from hookcli.hooks.context import Context
 from hookcli.hooks.values import argument_notes, value_notes
 from hookcli.models import module_tree
 from hookcli.models.failures import type_name
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, Recording
 from hookcli.torch_private import current_autograd_node
 
@@ -78,7 +78,7 @@ class Recorder(Watcher):
         self.phase = name
         self._progress(name, None, step)
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Record a call that starts."""
         if call.notes is None:
             call.notes = []  # shared with the row, which shows later notes too

@@ -12,7 +12,7 @@ from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.watcher import Watcher
 from hookcli.hooks.attach.graph import nodes_since
 from hookcli.hooks.portable import Portable
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.report.recording import EventNote
 
 
@@ -85,7 +85,7 @@ class Timeline(Watcher):
             self._phases.append([*self._phase, self._now()])
             self._phase = None
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the start of a call."""
         self._open[call.order] = self._now()
 

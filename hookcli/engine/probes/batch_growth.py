@@ -10,7 +10,7 @@ import torch
 from hookcli.engine.probes.context import Requests, RerunContext
 from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.models.batch import map_batch
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.findings import Measurement
 
@@ -77,7 +77,7 @@ class _Shapes:
         self._known = {"dim": dim, "samples": size}
         self._inputs: dict[int, dict[str, Any]] = {}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the shapes of a call's inputs."""
         self._inputs[call.order] = {p: list(shape_of(t)) for p, t, _ in argument_leaves(*batch)}
 

@@ -16,8 +16,7 @@ from hookcli.engine.gradient_path.analysis import (
     has_custom_functions,
     layer_rows,
 )
-from hookcli.engine.gradient_path.cut import Cut
-from hookcli.engine.gradient_path.tracer import GradientTracer
+from hookcli.engine.gradient_path.tracer import Cut, GradientTracer
 from hookcli.engine.probes.context import LostGradients, Requests, RerunContext
 from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.nested import leaves

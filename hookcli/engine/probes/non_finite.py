@@ -11,7 +11,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.engine.probes.context import ProbeWatcher, Requests
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import figures
 from hookcli.report.findings import Measurement
@@ -55,7 +55,7 @@ class Values(ProbeWatcher):
                 if counts is not None:
                     self._note(at, info.name, None, {**counts, "order": None})
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Check the inputs of a call, before it can write to them."""
         if self._stepped and call.parent is None:
             self._updated()

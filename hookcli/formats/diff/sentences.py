@@ -42,19 +42,19 @@ def weights(diff: Diff) -> str:
     loaded = diff.weights
     if loaded is None:
         return "A and B each use their own"
-    text = f"{counted(loaded.loaded, 'tensor')} of A loaded into B"
-    if loaded.differed:
-        text += f", {len(loaded.differed)} of them with new values"
+    text = f"{counted(loaded['loaded'], 'tensor')} of A loaded into B"
+    if loaded["differed"]:
+        text += f", {len(loaded['differed'])} of them with new values"
     left = []
-    if loaded.misfits:
-        misfit = loaded.misfits[0]
-        a, b = shape(misfit.a_shape), shape(misfit.b_shape)
-        left.append(f"{escape(misfit.name)} is {a} in A and {b} in B")
-        if len(loaded.misfits) > 1:
-            left.append(f"{len(loaded.misfits) - 1} more with different shapes")
+    if loaded["misfits"]:
+        misfit = loaded["misfits"][0]
+        a, b = shape(tuple(misfit["a_shape"])), shape(tuple(misfit["b_shape"]))
+        left.append(f"{escape(misfit['name'])} is {a} in A and {b} in B")
+        if len(loaded["misfits"]) > 1:
+            left.append(f"{len(loaded['misfits']) - 1} more with different shapes")
     left += [
         f"{join_names([escape(name) for name in names])} only in {side}"
-        for side, names in (("A", loaded.only_a), ("B", loaded.only_b))
+        for side, names in (("A", loaded["only_a"]), ("B", loaded["only_b"]))
         if names
     ]
     return f"{text}; not loaded: {'; '.join(left)}" if left else text

@@ -18,7 +18,7 @@ from hookcli.hooks.attach.tensors import AtNode, TensorHook, alone, register_tog
 from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse.firings import everywhere
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import Match
@@ -82,7 +82,7 @@ class CallTensorHooks:
             self._after.setdefault(key, []).append(tap)
         tap.hook.attached += 1
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Attach the hooks on the inputs of a call that starts; `batch` are its arguments."""
         taps = self._before.get(call.key)
         if not taps and not self._on_nodes:

@@ -27,7 +27,7 @@ from hookcli.models.exported.signature import Signature
 from hookcli.models.exported.tree import Tree
 from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
-from hookcli.models.model import Call, CallStack, Enter, Exit
+from hookcli.models.model import Call, CallInputs, CallStack, Enter, Exit
 from hookcli.models.sources.parse import Archive
 from hookcli.report.recording import ModuleInfo
 from hookcli.spec.request import ModelSpec
@@ -148,7 +148,7 @@ class ExportedModel(EagerModel):
     ) -> Iterator[None]:
         """Observe as for a live module, and set the place of each call."""
 
-        def entering(call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        def entering(call: Call, batch: CallInputs) -> Any:
             if call.name is not None:
                 lines = self._places.get(call.name, ())
                 call.place = lines[call.index] if call.index < len(lines) else None

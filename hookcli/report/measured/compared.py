@@ -24,23 +24,23 @@ class CallSketch(TypedDict):
     outputs: list[TensorSketch | None]
 
 
-class Misfit(TypedDict):
-    """A weight with different shapes in A and B."""
+class ShapeMisfit(TypedDict):
+    """A weight that has different shapes in A and B."""
 
     name: str
     a_shape: list[Size | None]
     b_shape: list[Size | None]
 
 
-class TakenWeights(TypedDict):
-    """The result of loading A's weights into B."""
+class Weights(TypedDict):
+    """A's weights in B: the number loaded, those with other values in B, and those not loaded."""
 
     loaded: Count
     differed: list[str]
-    misfits: list[Misfit]
+    misfits: list[ShapeMisfit]
     only_a: list[str]
     only_b: list[str]
 
 
 SKETCH = TensorSketch | None
-WEIGHTS = TakenWeights | None
+WEIGHTS = Weights | None

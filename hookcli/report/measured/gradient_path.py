@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
 from hookcli.report.values import Count
 
+CutKind: TypeAlias = Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+
 
 class GradientCut(TypedDict):
     """An operator at which the path of a gradient ends; `behind` are the parts in front of it."""
 
-    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    kind: CutKind
     operator: str
     layer: str | None
     module: str
@@ -52,7 +54,7 @@ class LostAtLayer(LostPath):
 class LostAtOperator(LostAtLayer):
     """An operator is the reason; `copy_of` names the original if the parts are copies."""
 
-    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    kind: CutKind
     operator: str
     copy_of: NotRequired[str]
 

@@ -131,7 +131,9 @@ class ForwardCall:
 class NonFiniteValue:
     """Where the first value that is not finite was made; see `FirstNonFinite`.
 
-    `call` is the index of the forward that made it. `notes` are sentences about what limits it.
+    `call` is the index of the forward that made it. `notes` are sentences about what limits it. It
+    is apart from the row of the report, as a replay finds it in a copy of the process, which knows
+    neither the record nor what was seen first.
     """
 
     phase: Literal["forward", "loss", "backward"] | None = None

@@ -11,6 +11,7 @@ from hookcli.engine.probes.activations.reading import distinct, thin
 from hookcli.engine.statistics.readable import readable
 from hookcli.hooks.attach.graph import saved_tensor
 from hookcli.models.batch import forward_signature
+from hookcli.models.model import CallInputs
 
 LAYERS = frozenset(
     {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
@@ -26,9 +27,7 @@ _STEPS = 6
 _FEW = 64
 
 
-def of_arguments(
-    module: Any, batch: tuple[tuple[Any, ...], dict[str, Any]]
-) -> dict[str, Any] | None:
+def of_arguments(module: Any, batch: CallInputs) -> dict[str, Any] | None:
     """Return facts about the first mask among the arguments of an attention layer that is empty."""
     args, kwargs = batch
     signature = forward_signature(module)

@@ -40,7 +40,7 @@ from hookcli.engine.probes.activations.reading import distinct, reading
 from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.engine.statistics.readable import readable
 from hookcli.hooks.attach.graph import let_go, nodes_since, saved_tensor
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
 from hookcli.rules.activations.measured import (
@@ -108,7 +108,7 @@ class ActivationObserver(ProbeWatcher):
         self._restart()
         self._model = model
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Keep the name of a call, and read the masks that an attention layer gets."""
         if call.recomputed:
             return

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hookcli.engine.probes.activations.reading import distinct, pieces, thin
 from hookcli.engine.statistics.readable import readable
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.models.scripted import is_scripted
 
@@ -44,7 +44,7 @@ class ConstantOutputs:
     def __init__(self) -> None:
         self._inputs: dict[int, list[_Reference]] = {}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Remember the inputs of a call."""
         args, kwargs = batch
         tensors: Iterable[Any] = args

@@ -21,7 +21,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     nodes_behind,
     place_of,
 )
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -207,7 +207,7 @@ class GraphShapes(ProbeWatcher):
         self.measurements.clear()
         self._calls.clear()
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Note a call, to name it later."""
         self._calls[call.order] = call
 

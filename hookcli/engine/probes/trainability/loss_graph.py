@@ -16,7 +16,7 @@ from torch.nn import functional
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.spec.request import Spec
@@ -78,7 +78,7 @@ class LossGraph(ProbeWatcher):
         self.measurements.clear()
         self._calls.clear()
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Note a call, to name it later."""
         self._calls[call.order] = call
 

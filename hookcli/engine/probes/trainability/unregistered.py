@@ -16,7 +16,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -41,7 +41,7 @@ class UnregisteredParameters(ProbeWatcher):
         self._held = [info.tensor for info in model.parameters()]
         self._names = {id(info.tensor): info.name for info in model.parameters()}
 
-    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the name of a call."""
         self._calls[call.order] = (call.name, call.type)
 

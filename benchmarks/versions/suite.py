@@ -18,7 +18,7 @@ NEEDS = "needs torch "  # how the reason of a test begins that an older torch sk
 
 # What shows outputs of the pinned versions is not run: docs, and the pages of benchmarks.
 PARTS = (
-    "hooks", "engine", "training", "rules", "models", "inputs", "actions", "api", "worker", "distributed",
+    "hooks", "engine", "rules", "models", "inputs", "actions", "api", "worker", "distributed",
     "report", "formats", "comparison", "snapshot", "spec", "config", "catalogue", "reference",
     "cli", "ci", "messages", "test_torch_private.py", "test_samples.py", "test_transformers.py",
 )  # fmt: skip

@@ -55,7 +55,7 @@ def test_the_page_states_counts_and_what_is_missing():
     text = page(
         {OLD: old, NEW: outcome("2.15.0", **{name: Part(1, [], {}, 1) for name in suite.PARTS})}
     )
-    assert "| 2.6.0+cpu | 3.10.1 | 1,234 | 1 | 2 | hooks, run |" in text
+    assert "| 2.6.0+cpu | 3.10.1 | 1,234 | 1 | 2 | hooks, engine |" in text
     assert f"| 2.15.0 | 3.10.1 | {len(suite.PARTS)} | 0 | 0 | all |" in text
     assert "- torch 2.6.0+cpu: `a::b`" in text
     assert f"| 2.6.0+cpu | 2 | {reason} |" in text

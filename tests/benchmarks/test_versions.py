@@ -51,7 +51,9 @@ def test_an_outcome_is_read_as_it_was_saved(tmp_path):
 
 def test_the_page_states_counts_and_what_is_missing():
     reason = "needs torch 2.8 or newer: a dtype"
-    old = outcome("2.6.0+cpu", hooks=Part(1000, [], {reason: 2}, 1), run=Part(234, ["a::b"], {}, 1))
+    old = outcome(
+        "2.6.0+cpu", hooks=Part(1000, [], {reason: 2}, 1), engine=Part(234, ["a::b"], {}, 1)
+    )
     text = page(
         {OLD: old, NEW: outcome("2.15.0", **{name: Part(1, [], {}, 1) for name in suite.PARTS})}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -132,7 +133,8 @@ def test_importing_the_registry_loads_no_renderer():
         "print([n for n in sys.modules if n.startswith('hookcli.formats.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.strip() == "['hookcli.formats.format', 'hookcli.formats.registry']"
+    loaded = ast.literal_eval(done.stdout)
+    assert {name.rpartition(".")[2] for name in loaded} == {"format", "registry", "results"}
 
 
 @pytest.mark.parametrize("command", REPORTS)

@@ -5,11 +5,12 @@ They can be attached and removed many times: a loop may be observed in some of i
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -38,9 +39,6 @@ from hookcli.report.sinks import Sink
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 
-if sys.platform != "win32":
-    import resource
-
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
 _FORWARDS = 64
@@ -53,11 +51,13 @@ _LARGEST_STACK = 8  # MiB
 @cache
 def _most_read() -> int:
     """Return how many nodes may be read of a graph that the loop frees, on any of its threads."""
-    if sys.platform == "win32":  # where the stack has 1 MiB
+    try:
+        limits = Path("/proc/self/limits").read_text()
+    except OSError:  # only Linux has it; elsewhere the threads of a loop may have this little
         return _READ_PER_MIB
-    size, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    mib = size >> 20 if size > 0 else _LARGEST_STACK  # negative: no limit
-    return _READ_PER_MIB * min(_LARGEST_STACK, mib)
+    size = re.search(r"^Max stack size +(\d+)", limits, re.MULTILINE)
+    mib = int(size[1]) >> 20 if size else _LARGEST_STACK  # else it is unlimited
+    return _READ_PER_MIB * max(1, min(_LARGEST_STACK, mib))
 
 
 class LoopHooks:

@@ -124,7 +124,7 @@ _ROWS = (
     ),
     Probe(
         "repeat_eval",
-        "two additional forwards in eval mode",
+        "two additional forwards in eval mode, and a third if they draw random numbers",
         Way.RERUNS,
         "determinism:repeat_in_eval",
         {"repeat_eval": _REPEATED, "eval_dropout": "trainability:EvalDropout"},

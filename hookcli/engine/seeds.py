@@ -21,6 +21,16 @@ def seed_all(seed: int) -> None:
         numpy.seed(seed % 2**32)
 
 
+def has_drawn(seed: int, device: str) -> bool:
+    """Return whether torch drew random numbers since `seed_all`; True if that is not known."""
+    if not torch.equal(torch.get_rng_state(), torch.Generator().manual_seed(seed).get_state()):
+        return True
+    if not device.startswith("cuda"):
+        return device != "cpu"
+    fresh = torch.Generator(device).manual_seed(seed)
+    return not torch.equal(torch.cuda.get_rng_state(device), fresh.get_state())
+
+
 def _numpy_random() -> Any:
     """Return numpy.random if numpy is loaded; None too if a model put a stub in its place."""
     random_ = getattr(sys.modules.get("numpy"), "random", None)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import functional as F
 
 from hookcli.engine import seeds
 from hookcli.engine.batch.fake_checks import FakeDoubtError, _check_dtype
@@ -379,6 +380,23 @@ def test_a_fake_linear_layer_does_not_tell_that_integers_fail():
         _check_dtype(layer, (torch.ones(2, dtype=torch.int64),))
     with pytest.raises(RuntimeError):
         layer(torch.ones(2, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    ("run", "draws"),
+    [
+        (lambda: torch.ones(3) + 1, False),
+        (lambda: F.dropout(torch.ones(3), 0.5, training=False), False),
+        (lambda: F.dropout(torch.ones(3), 0.5), True),
+        (lambda: torch.rand(1), True),
+    ],
+)
+def test_numbers_that_were_drawn_since_the_seed_are_noticed(run, draws):
+    with seeds.generators_kept():
+        seeds.seed_all(7)
+        run()
+        assert seeds.has_drawn(7, "cpu") is draws
+        assert seeds.has_drawn(7, "mps")  # it is not known
 
 
 def test_the_generators_of_torch_and_python_are_seeded_without_numpy(monkeypatch):

@@ -7,6 +7,7 @@ after a look at the tuning half. The other half is run to measure only.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections import Counter
@@ -74,8 +75,6 @@ def _training(case):
     from hookcli.report.encode import training_to_json
 
     result = run_script(case.path, observe).report
-    import json
-
     return [*_said(json.loads(training_to_json(result))), *(Said(n, "", "") for n in notes(result))]
 
 

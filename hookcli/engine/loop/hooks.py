@@ -103,7 +103,9 @@ class LoopHooks:
         self._recorder.counted = False
         self.first = first
         self._owners = NodeOwners()
-        self._edges = EdgeObserver(self.recording.edges, self._owners, most_nodes=_MOST_NODES)
+        self._edges = EdgeObserver(
+            self.recording.edges, self._owners, most_nodes=min(_MOST_NODES, _most_read())
+        )
         self.inputs: Inputs | None = None
         self._on_forward = on_forward
         self._inside_only = inside_only

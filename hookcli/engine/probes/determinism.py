@@ -7,6 +7,7 @@ from typing import Any, Literal
 import torch
 
 from hookcli.engine.probes.context import Requests, RerunContext, single
+from hookcli.engine.probes.dropout_watch import DropoutWatch
 from hookcli.engine.probes.rerun import Rerun, copy_of
 from hookcli.models.bits import alike, same_bits
 from hookcli.models.nested import leaves, shape_of
@@ -75,9 +76,17 @@ def as_number(value: float) -> Number:
 
 
 def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measurement]:
-    """Measure whether two runs in eval mode differ, and which dropout is active in them."""
-    value = repeat(context.again, "eval")
-    active = {"dropout": context.again.dropout.by_default}
+    """Measure whether two runs in eval mode differ, and which dropout is active in them.
+
+    Only if the last of them drew random numbers, a third one is watched: hooks would make PyTorch
+    take other paths than in the runs of later probes.
+    """
+    again = context.again
+    value = repeat(again, "eval")
+    dropout = DropoutWatch()
+    if again.draws:
+        again.forward("eval", within=dropout.watching(again.model))
+    active = {"dropout": dropout.by_default}
     return [*single("repeat_eval", value), *single("eval_dropout", active)]
 
 

@@ -14,9 +14,8 @@ from hookcli.engine.losses.criteria import criterion_of
 from hookcli.engine.losses.criterion import Loss
 from hookcli.engine.neutrality.model_state import ModelState
 from hookcli.engine.prepare import set_mode
-from hookcli.engine.probes.dropout_watch import DropoutWatch
 from hookcli.engine.probes.pass_counts import PassCounts
-from hookcli.engine.seeds import ModuleGenerators, generators_kept, seed_all
+from hookcli.engine.seeds import ModuleGenerators, generators_kept, has_drawn, seed_all
 from hookcli.memory import available
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
@@ -80,15 +79,12 @@ class Rerun:
         self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
         self._passes = PassCounts()
-        self.dropout = DropoutWatch()  # in the runs of `twice`
+        self.draws = False  # whether the last run of `forward` drew random numbers
 
     def twice(self) -> tuple[Outputs, Outputs]:
         """Return the outputs of two runs in eval mode; the runs happen once."""
         if self._twice is None:
-            first, second = (
-                self.forward("eval", within=self.dropout.watching(self.model)) for _ in range(2)
-            )
-            self._twice = (first, second)
+            self._twice = (self.forward("eval"), self.forward("eval"))
         return self._twice
 
     def forward(
@@ -100,6 +96,7 @@ class Rerun:
     ) -> Outputs:
         """Return the tensors of the output by path. Errors of the model are passed on."""
         with self.running(mode, batch, within=within) as output:
+            self.draws = has_drawn(self.plan.seed, self._device)
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     def backward(self, output: Any) -> None:

@@ -17,11 +17,12 @@ from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
+    GraphWatcher,
     Node,
     nodes_behind,
     place_of,
 )
-from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.model import Call
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -194,28 +195,10 @@ def _without_ones(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
 
 
-class GraphShapes(ProbeWatcher):
-    """Looks at the shapes in the graph of the loss, once."""
+class GraphShapes(GraphWatcher):
+    """Looks at the shapes in the graph of the loss."""
 
-    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
-        self.measurements = measurements
-        self._probes = probes
-        self._calls: dict[int, Call] = {}
-
-    def begin(self, model: Model) -> None:
-        """Forget an earlier run."""
-        self.measurements.clear()
-        self._calls.clear()
-
-    def enter(self, call: Call, batch: CallInputs) -> None:
-        """Note a call, to name it later."""
-        self._calls[call.order] = call
-
-    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Add a measurement for each mistake, in the first step only."""
-        calls, self._calls = self._calls, {}
-        if self.measurements:
-            return
+    def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         if BROADCASTS in self._probes:
             for node, what, (first, second) in self._known(_compared(start)):
                 self._add(BROADCASTS, node, owners, calls, what, first, second)

@@ -65,28 +65,41 @@ def _behind(node: Node, argument: int = 0) -> Node | None:
     return current
 
 
-class LossGraph(ProbeWatcher):
-    """Observes the graph of the loss: its terms, and what they were computed from."""
+class GraphWatcher(ProbeWatcher):
+    """Looks at the graph of the loss before backward, in the first step only."""
 
     def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
         self.measurements = measurements
         self._probes = probes
         self._calls: dict[int, Call] = {}
+        self._has_looked = False
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
         self.measurements.clear()
         self._calls.clear()
+        self._has_looked = False
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note a call, to name it later."""
         self._calls[call.order] = call
 
     def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Add a measurement for each term of the loss, in the first step only."""
+        """Look at the graph of the first step."""
         calls, self._calls = self._calls, {}
-        if self.measurements:
-            return
+        if not self._has_looked:
+            self._has_looked = True
+            self._look(start, owners, calls)
+
+    def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
+        """Add the measurements."""
+        raise NotImplementedError
+
+
+class LossGraph(GraphWatcher):
+    """Observes the terms of the loss, and what they were computed from."""
+
+    def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         self._reported: set[Node] = set()
         found = 0
         for node in nodes_behind(start):

@@ -99,6 +99,38 @@ def test_one_forward_with_many_calls_is_observed_in_part(monkeypatch, most):
         assert torch.equal(value, states[-1][name])
 
 
+class Halves(nn.Module):
+    """A root that calls itself, as a tree does."""
+
+    def __init__(self):
+        super().__init__()
+        self.leaf = nn.Linear(4, 4)
+
+    def forward(self, x, depth=3):
+        if not depth:
+            return self.leaf(x)
+        return self(x, depth - 1) + self(x * 0.5, depth - 1)
+
+
+@pytest.mark.parametrize(("most", "partly"), [(10, 0), (23, 0), (24, 1), (100, None)])
+def test_a_root_that_calls_itself_has_one_forward(monkeypatch, most, partly):
+    """Each forward has 15 calls of the root and 8 of the leaf."""
+    monkeypatch.setattr(root_watch, "MOST_CALLS", most)
+    net = Halves()
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(2):
+            optimizer.zero_grad()
+            (net(torch.ones(2, 4)) + net(torch.ones(2, 4))).square().mean().backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    (record,) = report.records
+    assert [row.forwards for row in record.training.steps] == [2, 2]
+    assert record.training.partly == (None if partly is None else {0: partly, 1: partly})
+
+
 def gradients_by_hand(net, state):
     """The norm of the gradient of each output, by (name, call), from hooks that torch has."""
     net.load_state_dict(state)

@@ -239,7 +239,8 @@ class LoopHooks:
         self.engine.enter(call, batch)
 
     def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        if not call.recomputed:
+        is_outermost = call.parent is None or call.parent in self._outside
+        if not call.recomputed and is_outermost:  # a root may call itself
             self._begin_forward()
         if self.inputs is None:
             self.inputs = Inputs(

@@ -216,11 +216,10 @@ def _limits(info: TrainingInfo) -> list[str]:
     if info.partly:
         step, seen = next(iter(info.partly.items()))
         steps = counted(len(info.partly), "step")
-        calls = f"the first {MOST_CALLS:,} calls"
-        part = f"{calls}, in {counted(seen, 'forward')} and a part," if seen else calls
+        whole = f" ({counted(seen, 'whole forward')})" if seen else ""
         notes.append(
-            f"{info.record}: {steps} observed in part, such as {part} of step {step:,}; pass "
-            "`--steps all` to observe all calls"
+            f"{info.record}: {steps} observed in part, such as the first {MOST_CALLS:,} calls of "
+            f"step {step:,}{whole}; pass `--steps all` to observe all calls"
         )
     if info.omitted:
         notes.append(

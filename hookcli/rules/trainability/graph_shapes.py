@@ -27,10 +27,10 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         first, second = one.value["first"], one.value["second"]
         pairs = math.prod(first) * math.prod(second)
         what = one.value["what"]
-        subject = f"{what} of the loss" if what.startswith("a ") else what
+        subject = f"{what} in the loss" if what.startswith("a ") else what
         message = (
-            f"{subject} compares shapes {first} and {second}, which broadcast to {pairs:,} "
-            "elements: each prediction is compared with each target"
+            f"{subject} broadcasts shapes {first} and {second} to {pairs:,} elements: each "
+            "prediction is combined with each target"
         )
         yield RuleFinding(
             "fail", one.target, what, message, pairs, math.prod(first),

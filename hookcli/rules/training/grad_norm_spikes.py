@@ -63,7 +63,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     )
     if spikes[1:]:
         others = [f"{other:,}" for other, _ in spikes[1:]]
-        message += f"; it is as large at {join_names(['step ' + others[0], *others[1:]])}"
+        message += f"; also at step {join_names(others)}"
     yield RuleFinding(
         "fail", "", "spike", message, largest / usual, factor, report.model.place, advice=_ADVICE,
         step=step,

@@ -137,7 +137,7 @@ GRAPHLESS = Rule(
     severity="warning",
     of_training=True,
     every_step=True,
-    looks_at="modes without gradients",
+    looks_at="evaluations",
     says="a model is evaluated in eval mode",
     computes="Counts the calls of the model under torch.no_grad or inference_mode in train mode. "
     "Fails if there are some, none in eval mode, and the model has dropout (p > 0) or batch "

@@ -12,14 +12,14 @@ from tests.rules.trainability.models import Do, only
 
 AIMS = torch.linspace(-1, 1, 5)
 BROADCASTS = [
-    (lambda p: F.mse_loss(p, AIMS), "mse_loss compares shapes [5, 1] and [5], which broadcast"),
-    (lambda p: F.smooth_l1_loss(p, AIMS), "smooth_l1_loss compares shapes [5, 1] and [5]"),
-    (lambda p: F.huber_loss(p, AIMS), "huber_loss compares shapes [5, 1] and [5]"),
-    (lambda p: F.mse_loss(p[:, 0], AIMS[:, None]), "mse_loss compares shapes [5] and [5, 1]"),
-    (lambda p: F.l1_loss(p, AIMS), "a difference of the loss compares shapes [5, 1] and [5]"),
-    (lambda p: ((AIMS - p) ** 2).mean().sqrt(), "a difference of the loss compares"),
-    (lambda p: -(p * AIMS).sum() / 5, "a product of the loss compares shapes [5, 1] and [5]"),
-    (lambda p: 0.1 * (p - AIMS).abs().sum() + p.square().mean(), "a difference of the loss"),
+    (lambda p: F.mse_loss(p, AIMS), "mse_loss broadcasts shapes [5, 1] and [5] to 25"),
+    (lambda p: F.smooth_l1_loss(p, AIMS), "smooth_l1_loss broadcasts shapes [5, 1] and [5]"),
+    (lambda p: F.huber_loss(p, AIMS), "huber_loss broadcasts shapes [5, 1] and [5]"),
+    (lambda p: F.mse_loss(p[:, 0], AIMS[:, None]), "mse_loss broadcasts shapes [5] and [5, 1]"),
+    (lambda p: F.l1_loss(p, AIMS), "a difference in the loss broadcasts shapes [5, 1] and [5]"),
+    (lambda p: ((AIMS - p) ** 2).mean().sqrt(), "a difference in the loss broadcasts"),
+    (lambda p: -(p * AIMS).sum() / 5, "a product in the loss broadcasts shapes [5, 1] and [5]"),
+    (lambda p: 0.1 * (p - AIMS).abs().sum() + p.square().mean(), "a difference in the loss"),
 ]
 SAME = [
     lambda p: F.mse_loss(p[:, 0], AIMS),
@@ -46,9 +46,7 @@ def test_a_loss_over_all_pairs_is_found(loss, message):
     row = judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8), loss)
     assert row.status == "fail"
     assert row.message.startswith(message)
-    assert row.message.endswith(
-        "broadcast to 25 elements: each prediction is compared with each target"
-    )
+    assert row.message.endswith("to 25 elements: each prediction is combined with each target")
 
 
 @pytest.mark.filterwarnings("ignore:Using a target size")

@@ -214,7 +214,7 @@ def test_a_norm_a_hundred_times_the_usual_ones_is_a_spike(top, status):
 def test_the_first_five_norms_are_usual_and_further_spikes_are_listed():
     assert spike([0.5] * 4 + [99.0] + [0.5] * 9 + [99.0 * 100]).status == "pass"
     assert spike([0.5] * 4 + [99.0] + [0.5] * 9 + [99.0 * 101]).status == "fail"
-    assert spike([0.5] * 20 + [60.0, 0.5, 70.0]).message.endswith("; it is as large at step 25")
+    assert spike([0.5] * 20 + [60.0, 0.5, 70.0]).message.endswith("; also at step 25")
 
 
 @pytest.mark.parametrize(("last", "status"), [(50.0, "pass"), (50.1, "fail")])

@@ -17,11 +17,11 @@ _ONE_STEP = "one time step from an initial state of zeros, so this weight is not
 _TIMES = "dimension 0 of the inferred batch counts the words of one sentence, not samples"
 
 VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
+    ("call_made_in_forward", "dropout_in_eval", ""): (
+        "true", "a dropout that is made in forward is in train mode, whatever the model is",
+    ),
     ("detector", "grad_exists", "mask_head"): ("true", "a head that forward never calls"),
     ("detector", "uncalled_modules", "mask_head"): ("true", "a head that forward never calls"),
-    ("siamese", "uncalled_modules", "left.encoder.norm"): (
-        "meant", "one encoder for both branches: its BatchNorm gets each of them in turn",
-    ),
     ("xlnet", "grad_exists", ""): (
         "meant", "mask_emb is the query of a second stream, which only target_mapping enables",
     ),
@@ -51,9 +51,6 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "true", "nn.TransformerDecoder copies the layer that it gets",
     ),
     ("WaveNet", "grad_exists", "residuals.9"): ("true", "the last residual is not used"),
-    ("ProtoNet", "uncalled_modules", "encoder.1"): (
-        "meant", "one encoder for the support set and for the queries",
-    ),
     ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
     ("CLIPText", "all_zero", ""): ("true", "proj is zero until a checkpoint is loaded"),
     ("NeuralODE", "saturated_activation", "f.1"): (
@@ -95,10 +92,6 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
 }  # fmt: skip
 
 FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
-    ("out_lazy_generator", "uncalled_modules", "fc"): (
-        "fault", "called only by a generator that is not read",
-    ),
-    ("out_callables", "uncalled_modules", "fc"): ("fault", "returned, but not called"),
     ("in_none_at_all", "zero_initialization", ""): (
         "true", "its input is a parameter of zeros",
     ),
@@ -107,7 +100,6 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("tensor_low_precision", "grad_exists", "*"): ("fault", "its output goes through an argmax"),
     ("tensor_zero_elements", "grad_exists", "fc"): ("fault", "a batch of no samples"),
     ("tensor_inference_and_meta", "finite", ""): ("fault", "it returns x / 0"),
-    ("flow_data_dependent", "uncalled_modules", "experts.2"): ("true", _EXPERT),
     ("flow_exception_caught", "*", "fast*"): ("fault", "its result is not used"),
     ("tensor_numpy", "cut_off", ""): ("fault", "its output goes through numpy"),
     ("tensor_inference_and_meta", "cut_off", ""): ("fault", "runs in inference mode"),
@@ -162,14 +154,8 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("attn_generate", "grad_exists", "blocks.1.out"): (
         "fault", "its output is used only by the argmax that selects tokens",
     ),
-    ("attn_two_towers", "grad_exists", "text"): (
-        "true", "its features are all equal and normalised, so that no change is possible",
-    ),
     ("vision_squeeze_excite", "grad_exists", "gate"): ("fault", "detached"),
     ("mix_actor_critic", "grad_exists", "core"): ("true", "the initial state is zeros"),
-    ("mix_adapters", "uncalled_modules", "2.0.base_layer.lora_?.default"): (
-        "meant", "an adapter of scale 0 is skipped",
-    ),
     ("mix_stochastic_depth", "*", "layers.?"): ("meant", _SKIPPED),
 }  # fmt: skip
 

@@ -208,6 +208,23 @@ class ForgottenMode(Between):
     function = staticmethod(lambda x: F.dropout(x, 0.5))
 
 
+class MadeInForward(Between):
+    """A module that eval() does not reach."""
+
+    function = staticmethod(lambda x: nn.Dropout(0.5)(x))
+
+
+class TrainModeDropout(Base):
+    """A registered module that forward sets to train mode, which is meant."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return super().forward(self.drop.train()(x))
+
+
 class AlwaysDropout(Between):
     """Monte Carlo dropout, which is meant."""
 

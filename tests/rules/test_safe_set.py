@@ -16,6 +16,7 @@ FAULTS = [
     ("Detached", "grad_exists", "a"),
     ("UnusedParameter", "grad_exists", ""),
     ("ForgottenMode", "dropout_in_eval", "middle"),
+    ("MadeInForward", "dropout_in_eval", ""),
     ("TimesZero", "grad_exists", "a"),
     ("UnusedHead", "uncalled_modules", "head"),
     ("UnusedBlock", "uncalled_modules", "block"),
@@ -31,7 +32,7 @@ FAULTS = [
 LOOKALIKES = [
     "Base", "Masks", "MasksInAModule", "LargeButFinite", "RootWithEps", "RootBehindRelu",
     "FrozenPart", "Tied", "SmallGradient", "UsedWithoutACall", "UnusedDropout", "LinearTwice",
-    "AlwaysDropout", "OwnGenerator", "Counts", "BatchNormed", "TimeFirst",
+    "AlwaysDropout", "TrainModeDropout", "OwnGenerator", "Counts", "BatchNormed", "TimeFirst",
     "AttendsAlongTime", "Contrasts", "EmptyTail", "Siamese",
 ]  # fmt: skip
 

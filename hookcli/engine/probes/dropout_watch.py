@@ -41,10 +41,11 @@ _MOST = 20  # places that are reported
 
 
 class DropoutWatch:
-    """Notes the functions that drop values while `watching`: all, and those by torch's default.
+    """Notes the functions that drop values while `watching`: all, and those `by_default`.
 
-    The latter get no argument that tells whether the model trains. A call with `training=True` may
-    be meant, as in Monte Carlo dropout.
+    The latter get no argument that tells whether the model trains, or run in a module that eval()
+    does not reach. A call with `training=True` may be meant, as in Monte Carlo dropout, and so may
+    a module of the model that is in train mode.
     """
 
     def __init__(self) -> None:
@@ -93,10 +94,17 @@ class _Functions(TorchFunctionMode):
             p = _argument(func, probability, args, options)
             on = training is None or _argument(func, training, args, options)
             if isinstance(p, int | float) and p > 0 and on:
-                frame = _caller(sys._getframe(1))
-                is_default = training is None or _is_omitted(frame, training)
+                frame, is_of_module = _caller(sys._getframe(1))
+                if is_of_module:
+                    is_default = self._is_unregistered()
+                else:
+                    is_default = training is None or _is_omitted(frame, training)
                 self._note(_name(func).rpartition(".")[2], float(p), frame, is_default=is_default)
         return func(*args, **options)
+
+    def _is_unregistered(self) -> bool:
+        """Return whether the module that runs is none of the model's, so that eval() misses it."""
+        return bool(self._calls.stack) and self._calls.stack[-1].name is None
 
     def _note(self, function: str, p: float, frame: FrameType | None, *, is_default: bool) -> None:
         call = self._calls.stack[-1] if self._calls.stack else None
@@ -113,11 +121,19 @@ def _name(func: Any) -> str:
     return f"{module}.{name}" if module == "torch.nn.functional" else str(name)
 
 
-def _caller(frame: FrameType | None) -> FrameType | None:
-    """Return the frame that called a function of torch: torch calls itself with all arguments."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "torch":
+def _caller(frame: FrameType | None) -> tuple[FrameType | None, bool]:
+    """Return the frame outside of torch that led to a call, and whether a module of torch.nn did.
+
+    torch calls itself with all arguments.
+    """
+    is_of_module = False
+    while frame is not None:
+        name = frame.f_globals.get("__name__") or ""
+        if name.partition(".")[0] != "torch":
+            break
+        is_of_module |= name.startswith("torch.nn.modules.") and name != "torch.nn.modules.module"
         frame = frame.f_back
-    return frame
+    return frame, is_of_module
 
 
 def _is_omitted(frame: FrameType | None, argument: _Argument) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import (
@@ -18,6 +18,9 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import called, matches, owner, places
 from hookcli.spec.checks import request_probe
 from hookcli.text import counted
+
+if TYPE_CHECKING:
+    from hookcli.report.measured.trainability import ActiveDropout
 
 PROBE = "eval_forward"
 REPEATED = "eval_dropout"  # the dropout in the forwards of the rule deterministic
@@ -69,12 +72,18 @@ def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
         target = name or ""
         yield RuleFinding(
             "fail", target, f"active {place or ''}".rpartition(":")[0] or "active", message,
-            entry["p"], 0, place, advice=_ACTIVE,
+            entry["p"], 0, place, advice=_REACHED if _is_unreached(entry) else _ACTIVE,
         )  # fmt: skip
     if not value["dropout"]:
         yield passed("no dropout is active in eval mode")
 
 
+def _is_unreached(entry: ActiveDropout) -> bool:
+    """Return whether a module of torch.nn drops the values, which eval() does not reach."""
+    return entry["name"] is None and "Dropout" in (entry["module"] or "")
+
+
+_REACHED = "make it an attribute of the model in its constructor, so that `model.eval()` reaches it"
 _WRITES = "write it only `if self.training`"
 _ACTIVE = "pass `training=self.training`, or `dropout_p=self.p if self.training else 0.0`"
 
@@ -108,8 +117,8 @@ DROPOUT = Rule(
     "does not find it, because dropout is the same after the same seed.",
     formula="p = 0 or training is False, in each call",
     source="torch.nn.functional.dropout: training is True by default",
-    fails="F.dropout(x, 0.5) without training=self.training; scaled_dot_product_attention(q, k, "
-    "v, dropout_p=0.1)",
+    fails="F.dropout(x, 0.5) without training=self.training; nn.Dropout(0.5)(x) in forward; "
+    "scaled_dot_product_attention(q, k, v, dropout_p=0.1)",
     mend="pass training=self.training, or use nn.Dropout; suppress the finding if predictions are "
     "sampled on purpose (Monte Carlo dropout)",
     example="{rule: dropout_in_eval}",

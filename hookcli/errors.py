@@ -125,7 +125,16 @@ class LeftDebugger(KeyboardInterrupt):
 
 
 OWN = frozenset(
-    (HookcliError, RequestError, ProblemsError, NoBatchError, ModelError, BugError, QuitError)
+    (
+        HookcliError,
+        RequestError,
+        ProblemsError,
+        NoBatchError,
+        ModelError,
+        NoFakeError,
+        BugError,
+        QuitError,
+    )
 )
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120  # fast
 _ENTRIES = f"{_FOLDER}api"  # the files of hookcli's Python API

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -36,7 +37,7 @@ from hookcli.models.model import Call
 from hookcli.report.recording import Recording
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import plan
-from hookcli.torch_private import MEMORY
+from hookcli.torch_private import MEMORY, next_sequence_nr
 from tests.hooks.running import spec_of
 from tests.torch_version import needs_torch
 
@@ -248,6 +249,22 @@ def test_no_more_nodes_are_read_after_the_most(monkeypatch):
     found, late = producers(2, monkeypatch)
     assert found.of(late, 5) == {(0, ""): ("sin",) * 4}
     assert found.of(late, 5) == {}
+
+
+def test_a_number_that_another_thread_has_reached_names_no_call():
+    owners = NodeOwners()
+    owners.enter(call_of(0, sequence=3), None)
+
+    def elsewhere():
+        inner = call_of(1, sequence=next_sequence_nr())
+        owners.enter(inner, None)
+        torch.ones(2, requires_grad=True).sin().cos().exp().log().sin()
+        owners.leave(inner, None, None)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert [owners.of(number) for number in (3, 4, 5, 6)] == [None, None, 0, 0]
 
 
 # Sketches and captures of a comparison ------------------------------------------------------------

@@ -114,6 +114,13 @@ def test_every_target_has_its_share_and_a_number_gives_the_same_case_each_time(d
     assert drawn == sorted(target.name for target in TARGETS if target.share)
 
 
+def test_a_report_may_precede_the_error_of_the_next_file():
+    said = (2, "{}\n", "error: x\n  --> y\nhint: z\n")
+    files = ("-f", "json=/dev/stdout", "-f", "html=/dev/full")
+    assert not judge.judged(Case(("render", "r.json", *files)), *said)
+    assert judge.judged(Case(("render", "r.json", "-f", "json")), *said)
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "/x/hookcli/cli/app.py", line 3, in run
 KeyError: 'x'

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
+from hookcli.errors import NoFakeError, is_own
 from hookcli.models.fake.fake import Faker, on_meta
 
 
@@ -68,3 +70,33 @@ def test_no_operator_runs_for_a_parameter_on_meta():
     with Count() as count:
         Faker("cpu").module(net)
     assert count.operators == []
+
+
+class Quantized(torch.Tensor):
+    """A tensor that computes its values from others, as libraries of quantisation make them."""
+
+    @staticmethod
+    def __new__(cls, whole, scale):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, whole.shape, dtype=torch.float32, device=whole.device
+        )
+
+    def __init__(self, whole, scale):
+        self.whole, self.scale = whole, scale
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.detach.default:
+            return cls(args[0].whole, args[0].scale)
+        args = tree_map_only(cls, lambda one: one.whole * one.scale, args)
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_error_of_a_tensor_without_a_fake_counterpart_is_the_reason_of_a_real_run():
+    with on_meta():
+        net = nn.Linear(2, 2)
+        weight = Quantized(torch.ones(2, 2, dtype=torch.int8), torch.tensor(0.5))
+        net.weight = nn.Parameter(weight, requires_grad=False)
+    with pytest.raises(NoFakeError) as caught:
+        Faker("cpu").module(net)
+    assert is_own(caught.value)

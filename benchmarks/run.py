@@ -12,7 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import correctness, growth, huge, inspection, modules, run_cost, startup
+from benchmarks import (
+    correctness,
+    growth,
+    huge,
+    inspection,
+    modules,
+    run_cost,
+    small_steps_cost,
+    startup,
+)
 from benchmarks.section import Section
 from benchmarks.timing import ROOT, CommandFailedError
 from benchmarks.write import document, machine
@@ -30,6 +39,9 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
     "growth": lambda rounds, quick: growth.measure(min(rounds, 3), 50 if quick else 10),
     "training": lambda rounds, quick: run_cost.measure(
         min(rounds, 3), *((100, 10_000) if quick else ())
+    ),
+    "small-steps": lambda rounds, quick: small_steps_cost.measure(
+        min(rounds, 3), 0.1 if quick else 1.0
     ),
     "correctness": lambda rounds, quick: correctness.measure(),
 }

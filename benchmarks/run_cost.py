@@ -53,30 +53,45 @@ class Training:
     report: int
 
 
-def train(start: tuple[str, ...], kind: str, steps: int) -> Training:
-    """Run the script once."""
+@dataclass(frozen=True)
+class Told:
+    """What a script told of its loop, the seconds of its process, and the bytes of its report."""
+
+    loop: dict
+    whole: float
+    report: int
+
+
+def run_script(start: tuple[str, ...], script: str, kind: str, steps: int) -> Told:
+    """Run a script of benchmarks/peers once, in one thread."""
     with tempfile.TemporaryDirectory() as folder:
         told, report = Path(folder, "times.json"), Path(folder, "run.json")
         environment = {**os.environ, "BENCH_TIMES": str(told), "OMP_NUM_THREADS": "1"}
         output = ("-o", str(report)) if "run" in start else ()
         begun = perf_counter()
-        command = [*start, *output, SCRIPT, kind, str(steps)]
+        command = [*start, *output, script, kind, str(steps)]
         with Popen(command, cwd=folder, env=environment, stderr=PIPE, text=True) as child:
             _, errors = child.communicate()
         whole = perf_counter() - begun
         if child.returncode:
             raise CommandFailedError(f"{kind}: status {child.returncode}: {last_words(errors)}")
-        found = json.loads(told.read_text())
         size = report.stat().st_size if report.exists() else 0
+        return Told(json.loads(told.read_text()), whole, size)
+
+
+def train(start: tuple[str, ...], kind: str, steps: int) -> Training:
+    """Run the script once."""
+    told = run_script(start, SCRIPT, kind, steps)
+    found = told.loop
     return Training(
-        whole,
+        told.whole,
         found["own"],
         found["processor"],
         median(found["steps"]) if found["steps"] else None,
         found["peak"],
         tuple((used, held) for used, held in found["parts"]),
         found["loss"],
-        size,
+        told.report,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import sys
@@ -13,10 +14,14 @@ from pathlib import Path
 import pytest
 
 from hookcli import plain_files
+from hookcli.errors import RequestError
+from hookcli.models.files.sharded import read_shards
+from hookcli.models.sources.config_folders import read_config_file
 from hookcli.plain_files import read_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes, /dev/zero")
 CHUNK = 1 << 20
+PACKAGE = Path(plain_files.__file__).parent
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK])
@@ -119,3 +124,79 @@ def test_a_pipe_that_nobody_writes_to_is_given_up(pipe, monkeypatch):
     with pytest.raises(OSError, match="it is a pipe that nobody writes to") as caught:
         read_bytes(pipe)
     assert caught.value.errno == errno.EAGAIN
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: list(read_shards(path, path, device="cpu")),
+        lambda path: read_config_file(Path(path), path),
+    ],
+)
+def test_a_pipe_in_place_of_a_json_file_is_given_up(read, pipe, monkeypatch):
+    monkeypatch.setattr(plain_files, "_PATIENCE", 0.1)
+    with pytest.raises(RequestError, match="it is a pipe that nobody writes to"):
+        read(pipe)
+
+
+# Other readers of paths. Each is reached only for what `is_file` says is a regular file, or for a
+# file of the system, of an installation or of hookcli's own.
+OTHERS = {
+    ("actions/output_folder.py", "write"),
+    ("cli/training/script_request.py", "_checked_script"),
+    ("engine/loop/hooks.py", "_most_read"),
+    ("formats/html/bundle.py", "_read"),
+    ("interpreters/names.py", "_made_by_uv"),
+    ("memory.py", "_fields"),
+    ("memory.py", "_group"),
+    ("models/exported/screening/trust.py", "safe_to_open"),
+    ("models/fake/lazy_compiler.py", "_names_of_shapes"),
+    ("models/files/tensors.py", "_read"),
+    ("models/python/discovery.py", "_assigned"),
+    ("models/python/discovery.py", "_used_names"),
+    ("models/python/importing.py", "import_file"),
+    ("models/sources/content.py", "_beginning"),
+    ("models/sources/content.py", "_is_onnx"),
+    ("models/sources/content.py", "identify"),
+    ("models/sources/model_files.py", "_statements"),
+    ("models/sources/torch_files.py", "of_pickle"),
+    ("models/torchscript/load.py", "_read"),
+    ("outputs/special_files.py", "_opened"),
+    ("training/non_finite/isolated.py", "_limit_resources"),
+    ("training/ranks.py", "_files"),
+    ("training/script/native_main.py", "_of_file"),
+    ("training/script/native_main.py", "_read"),
+    ("whole_files.py", "_overwrite"),
+    ("worker/process.py", "_first_lines"),
+    ("worker/processes.py", "children"),
+    ("worker/processes.py", "resident"),
+}
+
+
+def readers(path):
+    """Yield the functions of a file of the package that read the file at a path."""
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef):
+            calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+            if any(_reads(one) for one in calls):
+                yield path.relative_to(PACKAGE).as_posix(), function.name
+
+
+def _reads(call):
+    of = call.func
+    if isinstance(of, ast.Name):
+        opens = of.id == "open"
+    elif isinstance(of, ast.Attribute):
+        if of.attr in {"read_text", "read_bytes"}:
+            return True
+        opens = of.attr == "open" and any(isinstance(one, ast.Constant) for one in call.args)
+    else:
+        opens = False
+    modes = [one.value for one in call.args if isinstance(one, ast.Constant)]
+    return opens and not any(str(mode)[:1] in {"w", "a", "x"} for mode in modes)
+
+
+def test_files_of_users_are_read_without_waiting_for_a_pipe():
+    found = {one for path in PACKAGE.rglob("*.py") for one in readers(path)}
+    assert sorted(found - OTHERS) == [], "read them with hookcli.plain_files.read_bytes"
+    assert sorted(OTHERS - found) == []

@@ -17,6 +17,7 @@ from hookcli.models.sources.file_errors import (
     file_not_found,
     reason_of,
 )
+from hookcli.plain_files import read_bytes
 from hookcli.sentences import cannot_read, missing_name
 
 _SUFFIX = ".index.json"
@@ -131,8 +132,8 @@ def _index(path: str, place: str) -> dict[str, Any]:
         return found
 
     try:
-        with (places.START / path).open("rb") as file:
-            data = json.loads(file.read(_MOST), object_pairs_hook=unique)
+        text = read_bytes((places.START / path).as_posix(), _MOST)
+        data = json.loads(text, object_pairs_hook=unique)
     except OSError as error:
         hint = "check the file's permissions"
         raise RequestError(cannot_read(path, error.strerror), place=place, hint=hint) from None

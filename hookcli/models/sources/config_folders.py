@@ -12,6 +12,7 @@ from typing import Any
 
 from hookcli.errors import HookcliError, RequestError
 from hookcli.models.sources.file_errors import COMPLETE, damaged_file, file_not_found, reason_of
+from hookcli.plain_files import read_bytes
 from hookcli.sentences import cannot_read
 
 CONFIG = "config.json"
@@ -61,8 +62,7 @@ def read_config_file(path: Path, source: str) -> dict[str, Any]:
     """
     shown = path.as_posix()
     try:
-        with path.open("rb") as file:
-            data = json.loads(file.read(_MOST))
+        data = json.loads(read_bytes(shown, _MOST))
     except OSError as error:
         hint = "check the file's permissions"
         raise RequestError(cannot_read(shown, error.strerror), place=source, hint=hint) from None
@@ -149,7 +149,7 @@ def _described(
 
 def _base_of_adapter(folder: Path) -> str | None:
     try:
-        data = json.loads((folder / "adapter_config.json").read_bytes()[:_MOST])
+        data = json.loads(read_bytes((folder / "adapter_config.json").as_posix(), _MOST))
     except (OSError, ValueError, RecursionError):
         return None
     base = data.get("base_model_name_or_path") if isinstance(data, dict) else None

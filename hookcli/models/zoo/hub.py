@@ -19,6 +19,7 @@ from hookcli.interpreters.start import python_command, run_python
 from hookcli.models.sources.config_folders import CONFIG, no_config
 from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo.choice import library
+from hookcli.plain_files import read_bytes
 from hookcli.text import first_line
 
 _PATIENCE = 60.0  # seconds for the download of some small files
@@ -85,7 +86,7 @@ def _cached(model: ZooModel, source: str) -> Path | None:
 def _lacks_code(folder: Path) -> bool:
     """Whether the configuration names code of the repository that is not in the cache."""
     try:
-        references = json.loads((folder / CONFIG).read_bytes()).get("auto_map", {})
+        references = json.loads(read_bytes((folder / CONFIG).as_posix())).get("auto_map", {})
     except (OSError, ValueError, AttributeError):
         return False  # reported when it is read
     files = {str(value).partition(".")[0] + ".py" for value in dict(references).values()}

@@ -109,6 +109,13 @@ _ROWS = (
         {"shared_memory": "trainability:shared_memory"},
     ),
     Probe(
+        "module_settings",
+        "a look at the attributes of modules before the run",
+        Way.OBSERVES,
+        "module_settings:observe",
+        {"module_settings": "runs:ModuleSettings"},
+    ),
+    Probe(
         "unregistered",
         "a look at the leaves of the autograd graph",
         Way.OBSERVES,

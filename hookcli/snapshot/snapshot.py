@@ -13,6 +13,7 @@ from hookcli.rules.judge import judge_report
 from hookcli.snapshot.costs import compute, size
 from hookcli.snapshot.gradients import gradients
 from hookcli.snapshot.learning import learning
+from hookcli.snapshot.module_types import module_types
 from hookcli.snapshot.order import order
 from hookcli.snapshot.section import Section, spec_of
 from hookcli.snapshot.shapes import dtypes, layers, outer
@@ -21,7 +22,12 @@ from hookcli.spec.checks import CheckSpec, Suppression, request_probe
 
 # The probes that a snapshot needs in addition to those of the safe set.
 OF_GRADIENTS = (request_probe("step"), request_probe("cuts"))
-PROBES = (request_probe("flops"), request_probe("grown"), *OF_GRADIENTS)
+PROBES = (
+    request_probe("flops"),
+    request_probe("grown"),
+    request_probe("module_settings"),
+    *OF_GRADIENTS,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ def snapshot(
         Section((), ()) if not report.layers else outer(report),
         layers(report, depth),
         dtypes(report),
+        module_types(report, depth),
         order(report, depth),
         size(report),
         compute(report),

@@ -52,19 +52,22 @@ def _item(check: Mapping[str, Any]) -> Iterator[str]:
         return
     lead = "  - "
     for key, value in check.items():
-        words = [value_text(item) for item in value] if isinstance(value, list | tuple) else None
-        if words is None or len(f"{lead}{key}: {value_text(value)}") <= _WIDTH:
-            yield f"{lead}{key}: {value_text(value)}"
+        line = f"{lead}{key}: {value_text(value)}"
+        if len(line) <= _WIDTH or not isinstance(value, list | tuple | Mapping):
+            yield line
+        elif isinstance(value, Mapping):
+            words = [f"{scalar(k)}: {value_text(v)}" for k, v in value.items()]
+            yield from _filled(f"{lead}{key}: {{", words, "}")
         else:
-            yield from _filled(f"{lead}{key}: [", words)
+            yield from _filled(f"{lead}{key}: [", [value_text(item) for item in value], "]")
         lead = "    "
 
 
-def _filled(line: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield a list on several lines."""
+def _filled(line: str, words: Sequence[str], end: str) -> Iterator[str]:
+    """Yield a list or a mapping on several lines."""
     for i, word in enumerate(words):
-        more = word + ("]" if i == len(words) - 1 else ",")
-        gap = "" if line.endswith(("[", " ")) else " "
+        more = word + (end if i == len(words) - 1 else ",")
+        gap = "" if line.endswith(("[", "{", " ")) else " "
         if len(line) + len(gap) + len(more) > _WIDTH and line.strip():
             yield line
             line, gap = " " * 6, ""

@@ -63,6 +63,7 @@ RULES = [
     ("output_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
     ("input_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
     ("dtype", "error", "", {"dtype": REQUIRED, "at": "*", "part": "output"}),
+    ("module_type", "error", "", {"type": REQUIRED, "at": "", "settings": None}),
     (
         "budget",
         "error",

@@ -11,6 +11,7 @@ from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError,
 from hookcli.config.parse.scalars import (
     Boolean,
     Choice,
+    Data,
     Integer,
     Named,
     Number,
@@ -84,6 +85,20 @@ def _path(item: Node, text: str) -> str:
     return text
 
 
+def _settings(item: Node, values: dict[str, Any]) -> dict[str, Any]:
+    for name, value in values.items():
+        if not _is_plain(value):
+            hint = "write `settings: {p: 0.1, inplace: false}`"
+            raise NodeError(item, f"'{name}' must be a number, a string, null or a list", hint)
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
+
+
 _GLOB = Text("a glob of qualified names", empty=True)
 _ORDER_HINT = "write `order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]`"
 _ROUNDS = Fields(
@@ -112,6 +127,8 @@ _SHAPES: dict[str, Validator] = {
     "match": Choice(("subsequence", "prefix", "exact")),
     "part": Choice(("output", "input", "parameter")),
     "dimension": Integer(0, 63),
+    "word": Text("a name"),
+    "settings": Refined(Fields({}, rest=Data()), _settings),
 }
 _RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
 _COMMON = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.values import Count, Dimension, Index, Number, Size
@@ -46,6 +48,13 @@ class Repeated(TypedDict):
     compared: Count
     differ: list[str]
     largest: Number
+
+
+class ModuleSettings(TypedDict):
+    """The type of a module, and the plain values of its attributes: numbers, strings and lists."""
+
+    type: str
+    settings: dict[str, Any]
 
 
 REPEATED = NotMeasured | FailedMeasurement | Repeated

@@ -6,10 +6,10 @@ Pure: this runs no model and reads no file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found
-from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.gradients.grad_path import COPY
@@ -40,6 +40,8 @@ _LAST = (
     "graphless_training",
 )  # often intended, or a consequence
 
+CHECKED = "hookcli check judges it"
+OPTIONAL = "it is judged only if a configuration names it"
 _TRAINING = "overfits_one_batch"
 _STOPS = {  # rules whose findings explain that a training fails
     "finite", "grad_path", "grad_exists", "unregistered_parameters", "dead_units", "all_zero",
@@ -72,7 +74,32 @@ def with_verdict(report: Report) -> Report:
         return report
     found = explain(report, rows, CAUSES)
     diagnoses = tuple(diagnosis_of(item) for item in sorted(found, key=rank))
-    return dataclasses.replace(report, diagnoses=diagnoses, examined=examined)
+    return dataclasses.replace(
+        report,
+        diagnoses=diagnoses,
+        examined=examined,
+        unexamined=_of_model(rows, examined) or None,
+    )
+
+
+def unexamined(rows: Iterable[CheckRow], examined: Container[str]) -> dict[str, str]:
+    """Return the rules of which all rows skipped, with the reason of the first."""
+    found: dict[str, str] = {}
+    for row in rows:
+        if row.status == "skip" and row.rule not in examined:
+            found.setdefault(row.rule, row.message)
+    return found
+
+
+def _of_model(rows: Iterable[CheckRow], examined: Container[str]) -> tuple[Unexamined, ...]:
+    """Return the rules that had nothing to judge, and those that nobody asked for, in order."""
+    reasons = unexamined(rows, examined)
+    for rule in CATALOGUE.values():
+        if rule.name in examined or rule.diagnoses or rule.of_training or rule.ranks:
+            continue
+        if not any(option.required for option in rule.options):  # else it holds a contract
+            reasons.setdefault(rule.name, CHECKED if rule.safe else OPTIONAL)
+    return tuple(Unexamined(name, reasons[name]) for name in CATALOGUE if name in reasons)
 
 
 def explain(report: Report, rows: Sequence[CheckRow], causes: Sequence[Cause]) -> list[Found]:

@@ -22,7 +22,7 @@ _TOP = (
     "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
     "edges", "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements",
     "checks", "distributed", "memory", "training", "totals", "diagnoses", "examined",
-    "warnings", "error",
+    "unexamined", "warnings", "error",
 )  # fmt: skip
 
 

@@ -68,6 +68,14 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class Unexamined:
+    """A rule that looked for no problem, and the reason: nothing to judge, or it was not chosen."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measured figure in addition to the rows.
 

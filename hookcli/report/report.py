@@ -13,7 +13,7 @@ from hookcli.report.distributed import Distributed
 from hookcli.report.edges import EdgeRow
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
-from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
+from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement, Unexamined
 from hookcli.report.memory import CallMemory, Memory
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.values import (
@@ -225,8 +225,9 @@ class Report:
 
     `existing_hooks` are those that the model had when it was loaded; they are None in the reports
     of versions that did not list them, as `edges` are. `diagnoses` tell what is wrong with the
-    model, the worst first; `examined` are the rules that looked for it. Both are None if nothing
-    was judged. `training` is present in a record of `hookcli run`.
+    model, the worst first; `examined` are the rules that looked for it, and `unexamined` those
+    that did not. They are None if nothing was judged. `training` is present in a record of
+    `hookcli run`.
     """
 
     schema: Literal["hookcli.report/1"]
@@ -252,5 +253,6 @@ class Report:
     training: TrainingInfo | None = absent()  # noqa: RUF009  # it is a field()
     diagnoses: tuple[Diagnosis, ...] | None = absent()  # it is a field()
     examined: tuple[str, ...] | None = absent()  # it is a field()
+    unexamined: tuple[Unexamined, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()
     error: ErrorInfo | None = None

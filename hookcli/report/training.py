@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
 from hookcli.report.report import Environment, Report
 from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 
@@ -103,4 +103,5 @@ class TrainingReport:
     checks: tuple[CheckRow, ...] = ()
     diagnoses: tuple[Diagnosis, ...] | None = absent()  # it is a field()
     examined: tuple[str, ...] | None = absent()  # it is a field()
+    unexamined: tuple[Unexamined, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from hookcli.formats.view import View
 from hookcli.report.encode import to_json
 from hookcli.report.findings import Diagnosis
 from hookcli.report.schema import from_json
+from hookcli.rules.catalogue import CATALOGUE
 from tests.formats.checks import row
 from tests.formats.fabricate import LAYERS, report
 
@@ -173,6 +174,25 @@ def test_a_report_without_findings_names_what_was_looked_for():
     assert "grad_exists" in good.examined
     count = len(good.examined)
     assert f"\nno problem found; {count} rules looked at values, gradients," in str(good)
+
+
+def test_a_rule_that_looked_for_nothing_has_a_reason():
+    reasons = {
+        one.rule: one.reason for one in hookcli.grads(nn.Linear(4, 2), torch.randn(2, 4)).unexamined
+    }
+    assert reasons["vanishing_gradient"] == "fewer than 4 layers have weights with a gradient"
+    assert reasons["double_softmax"] == "the run has no loss of your model: pass `--loss`"
+    assert reasons["deterministic"] == "hookcli check judges it"
+    assert reasons["causal"] == "it is judged only if a configuration names it"
+    assert not {"output_shape", "dtype", "loss_falls"} & reasons.keys()
+
+
+def test_each_rule_of_the_verdict_looked_or_has_a_reason():
+    report = hookcli.check(nn.Linear(4, 2), inputs=(torch.randn(2, 4),))
+    reasons = {one.rule for one in report.unexamined}
+    own = {rule.name for rule in CATALOGUE.values() if rule.diagnoses or rule.safe}
+    assert own <= {*report.examined, *reasons}
+    assert not reasons & {*report.examined}
 
 
 @pytest.mark.parametrize("name", ["table", "tree", "markdown"])

@@ -32,6 +32,7 @@ def merged(report: TrainingReport) -> Report:
         checks=(*report.checks, *(row for record in report.records for row in record.checks)),
         diagnoses=report.diagnoses,
         examined=report.examined,
+        unexamined=report.unexamined,
         warnings=report.warnings,
         error=_error(script),
     )

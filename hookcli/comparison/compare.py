@@ -18,7 +18,7 @@ from hookcli.comparison.diff import (
     StateDiff,
     TensorDiff,
 )
-from hookcli.comparison.first_difference import Finder, by_how_much, named
+from hookcli.comparison.first_difference import Finder, by_how_much, named, own_hooks
 from hookcli.comparison.matching import Sketched, alignment, paired_calls, sketched
 from hookcli.comparison.state import casts_of, states
 from hookcli.comparison.tolerance import Tolerances, agrees, worst
@@ -98,7 +98,7 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     rows = walk.rows(a.layers, b.layers)
     state = states(a, b, names, values, settings.tolerances, walk=walk, cast=cast)
     output = _output(a, b, walk)
-    finder = Finder(walk, order, pairs, b.layers, settings.exact)
+    finder = Finder(walk, order, pairs, b.layers, settings.exact, own_hooks(a, b))
     order_diff = _order(a.layers, pairs)
     reasons = _reasons(a, b, rows, state, output, order_diff)
     first = finder.first(state) or _otherwise(state, output, a, b)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, TensorDiff
 from hookcli.comparison.walk import CallMoment, Exact, Walk, ref
-from hookcli.report.report import LayerRow
+from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Number
 from hookcli.text import join_names, pluralize
 
 _SHOWN = 3
+_CHANGE = {"forward", "forward_pre"}  # the kinds of hooks that may change what a call gets or gives
 
 
 def named(call: CallRef) -> str:
@@ -44,8 +47,44 @@ def _list(shape: Sequence[int | None] | None) -> str:
     return f"[{', '.join('*' if s is None else str(s) for s in shape or ())}]"
 
 
+@dataclass(frozen=True, slots=True)
+class OwnHook:
+    """A hook on a module, "forward" or "forward_pre", that only one model has: "A" or "B"."""
+
+    model: str
+    kind: str
+    module: str
+    what: str
+
+
+def own_hooks(a: Report, b: Report) -> list[OwnHook]:
+    """Return the hooks on modules that the other model does not have at the same module."""
+    found = {name: list(_hooks_of(name, report)) for name, report in (("A", a), ("B", b))}
+    common = Counter((one.kind, one.module) for one in found["A"])
+    common &= Counter((one.kind, one.module) for one in found["B"])
+    return [one for some in found.values() for one in some if not common[one.kind, one.module]]
+
+
+def _hooks_of(model: str, report: Report) -> Iterator[OwnHook]:
+    """Yield the hooks that the model had, and those of a configuration that changed a value."""
+    for hook in report.existing_hooks or ():
+        if hook.kind in _CHANGE and hook.module is not None:
+            at = f" at {hook.place}" if hook.place else ""
+            yield OwnHook(model, hook.kind, hook.module, f"the hook {hook.function}{at}")
+    changed = (
+        event
+        for event in (report.events if isinstance(report.events, tuple) else ())
+        if event.kind in _CHANGE and event.changed
+    )
+    for kind, target in dict.fromkeys((event.kind, event.target) for event in changed):
+        yield OwnHook(model, kind, target, "the configured hook")
+
+
 class Finder:
-    """Finds the first start or end of a call in A at which A and B differ."""
+    """Finds the first start or end of a call in A at which A and B differ.
+
+    `hooks` are those that only one of the models has.
+    """
 
     def __init__(
         self,
@@ -54,9 +93,10 @@ class Finder:
         pairs: Mapping[int, LayerRow],
         theirs: Sequence[LayerRow],
         exact: Exact,
+        hooks: Sequence[OwnHook] = (),
     ) -> None:
         self._walk, self._moments, self._pairs = walk, moments, pairs
-        self._theirs, self._exact = theirs, exact
+        self._theirs, self._exact, self._hooks = theirs, exact, hooks
 
     def first(self, state: Sequence[StateDiff]) -> First | None:
         """Return the first difference among the calls."""
@@ -83,8 +123,13 @@ class Finder:
         if moment.kind == "leave":
             inside = self._has_inside(index, row)
             past = f" after {named(ref(after))}" if after else ""
-            code = f": the cause is in its own code{past}" if inside else ""
-            sentence = f"the inputs of {call} agree, but its output {size}{code}"
+            hook = self._hook_on(row, "forward", partner)
+            causes = [hook] if hook else []
+            if inside:
+                causes.append(f"in its own code{past}")
+            sentence = f"the inputs of {call} agree, but its output {size}"
+            if causes:
+                sentence += f": the cause is {', or '.join(causes)}"
             sentence += _own_state(row, state)
         elif within is None:
             sentence = f"the inputs of {call} already differ: its input {size}"
@@ -94,6 +139,8 @@ class Finder:
                 f"all earlier calls agree, but the input of {call} {size}: the cause is in the "
                 f"code of {named(ref(within))}{past}"
             )
+            if hook := self._hook_on(row, "forward_pre", partner):
+                sentence += f", or {hook}"
         if skipped:
             sentence += f"; calls in between without a counterpart: {join_names(skipped, _SHOWN)}"
         return First(
@@ -109,6 +156,14 @@ class Finder:
             inputs=self._known(row, "inputs"),
             outputs=self._known(row, "outputs"),
         )
+
+    def _hook_on(self, row: LayerRow, kind: str, partner: LayerRow) -> str:
+        """Return the hook of a kind that only one model has on a module; "" without one."""
+        for hook in self._hooks:
+            name = (row if hook.model == "A" else partner).name
+            if hook.kind == kind and hook.module == name:
+                return f"{hook.what} on it, which only {hook.model} has"
+        return ""
 
     def _known(self, row: LayerRow, part: str) -> tuple[ExactDiff, ...] | None:
         return self._exact.get((row.order, part))

@@ -11,6 +11,8 @@ import pytest
 from hookcli.comparison.compare import Settings, compare
 from hookcli.comparison.diff import ExactDiff
 from hookcli.comparison.tolerance import RTOL, Tolerances
+from hookcli.report.events import EventRow
+from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import Measurement
 from tests.comparison.reports import call, report, sketch
 from tests.conftest import ROOT
@@ -171,6 +173,36 @@ def test_the_call_whose_output_differs_first_is_the_fault():
     found = compare(a, own)
     assert [row.a.name for row in found.rows if row.fault] == ["a"]
     assert "the cause is in its own code after a.in (Linear)" in found.first.sentence
+
+
+def hook_on(module, kind):
+    return ExistingHook(kind, module, None, (), "Linear", "net.half", "net.py:7", None)
+
+
+def test_a_hook_that_only_one_model_has_is_named_as_the_cause():
+    a = report(call("a", (1,), (2,)), call("a.in", (1,), (2,), parent=1), call("b", (2,), (3,)))
+    b = report(call("a", (1,), (5,)), call("a.in", (1,), (2,), parent=1), call("b", (5,), (6,)))
+    hooked = replace(b, existing_hooks=(hook_on("a", "forward"),))
+    assert (
+        ": the cause is the hook net.half at net.py:7 on it, which only B has, or in its own code"
+        in compare(a, hooked).first.sentence
+    )
+    both = replace(a, existing_hooks=(hook_on("a", "forward"),))
+    assert "the hook" not in compare(both, hooked).first.sentence
+    elsewhere = replace(b, existing_hooks=(hook_on("b", "forward"), hook_on("a", "tensor")))
+    assert "the hook" not in compare(a, elsewhere).first.sentence
+
+
+def test_a_configured_hook_that_changed_a_value_is_named_as_the_cause():
+    a = report(call("a", (1,), (2,)), call("b", (2,), (3,)))
+    b = report(call("a", (1,), (5,)), call("b", (5,), (6,)))
+    event = EventRow(0, 0, "forward", "forward", "a", 0, None, 0, changed=1.5)
+    assert (
+        "the configured hook on it, which only B has"
+        in compare(a, replace(b, events=(event,))).first.sentence
+    )
+    observed = replace(b, events=(replace(event, changed=None),))
+    assert "hook" not in compare(a, observed).first.sentence
 
 
 def test_a_call_without_calls_in_it_has_no_own_code_between_them():

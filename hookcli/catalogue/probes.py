@@ -171,6 +171,26 @@ _ROWS = (
         of_failure=True,
     ),
     Probe(
+        "other_routes",
+        "up to nine additional forwards with other random numbers, and three with other inputs; "
+        "only if a parameter got no gradient and its module never ran",
+        Way.RERUNS,
+        "other_routes:measure",
+        {"other_routes": "runs:OTHER_ROUTES"},
+        repeats_batch=True,
+        for_lost=True,
+    ),
+    Probe(
+        "later_gradients",
+        "up to four training steps, only if a parameter got a gradient of zeros",
+        Way.RERUNS,
+        "trainability.later_gradients:measure",
+        {"later_gradients": "trainability:LATER_GRADIENTS"},
+        repeats_batch=True,
+        trains=True,
+        for_lost=True,
+    ),
+    Probe(
         "grown",
         "one additional forward in eval mode with one more sample (for snapshots)",
         Way.RERUNS,

@@ -13,16 +13,20 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TypeAlias
 
-from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.findings import SEVERITIES, CheckRow, Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
+from hookcli.rules.gradients.zero_weights import (
+    ZERO_INITIALIZATION,
+    is_zero_weight,
+    later_gradients,
+    named_with_verb,
+)
 from hookcli.rules.select import modules_above, owner
 from hookcli.text import counted, join_names
 
 _NAMED = 2  # further targets that a sentence names
-_BLOCKS = 2  # zero weights that a sentence names
-_ADDED = ("bias", "shift", "offset", "beta")  # parameters that are added: zeros stop nothing
 _SYMPTOMS = ("grad_exists", "uncalled_modules")  # findings that another rule may explain
 _LITTLE = {"unused", "unknown"}  # reasons of missing gradients; other causes say more
 _VERBS = ("ran ", "never ", "got ", "is ", "has ", "returns ")  # messages without a subject
@@ -84,7 +88,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A cause with its sentence, and the findings that it explains, the most telling one first."""
+    """A cause with its sentence, and the findings that it explains, the most telling one first.
+
+    With `is_note` it is no problem, whatever the severity of the findings.
+    """
 
     cause: str
     sentence: str
@@ -92,6 +99,7 @@ class Found:
     rows: tuple[CheckRow, ...]
     advice: str | None = None
     place: str | None = None
+    is_note: bool = False
 
 
 def lost_gradients(facts: Facts) -> Iterator[Found]:
@@ -140,10 +148,16 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
 
     A product with a zero weight has a zero derivative with respect to its other factor.
     """
-    rows = [row for row in facts.of("grad_exists") if facts.below(row.target, "zero")]
+    rows = [
+        row
+        for row in facts.of("grad_exists")
+        if row.severity != "note" and facts.below(row.target, "zero")
+    ]
     if not rows:
         return
-    zero = [row for row in facts.report.parameters if _is_zero_weight(row)]
+    zero = [row for row in facts.report.parameters if is_zero_weight(row)]
+    if later_gradients(facts.report) is not None:  # others have changed in the steps since
+        zero = [row for row in zero if row.status == "zero"]
     names = {row.name for row in zero}
     latest = sorted(((facts.order[name], name) for name in names), reverse=True)
     explained, behind = [], set[str]()
@@ -159,27 +173,19 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
         return
     weights = [row.name for row in zero]
     many = counted(len(behind), "parameter")
-    learning = [row for row in zero if row.status == "ok"]
-    named = join_names([f"'{name}'" for name in weights], _BLOCKS)
-    verb = "is" if len(weights) == 1 else "are"
+    learning = any(row.status == "ok" for row in zero)
+    sentence = f"{many} got zero gradients because {named_with_verb(weights)} zero"
     if learning:
-        sentence = f"{many} got zero gradients because {named} {verb} zero: a zero initialization"
+        sentence += ": a zero initialization"
         advice = "run `--steps 2`: after one step of the optimizer the gradients must not be zero"
     else:
-        sentence = (
-            f"{many} got zero gradients because {named} {verb} zero and no gradient changes "
-            f"{'it' if len(weights) == 1 else 'them'}"
-        )
+        sentence += f" and no gradient changes {'it' if len(weights) == 1 else 'them'}"
         advice = "initialize the weights with random numbers, as in `nn.init.kaiming_normal_`"
         explained += [row for row in _without(facts.rows, explained) if _follows_zeros(row)]
-    yield Found("zero_initialization", sentence, owner(weights[0]), tuple(explained), advice)
-
-
-def _is_zero_weight(row: ParameterRow) -> bool:
-    """Return whether this is a weight, not a bias, all of whose elements are zero."""
-    norm = (row.stats or {}).get("norm")
-    added = any(word in row.name.rpartition(".")[2] for word in _ADDED)
-    return norm == 0 and bool(row.numel) and row.requires_grad and not added
+    yield Found(
+        ZERO_INITIALIZATION, sentence, owner(weights[0]), tuple(explained), advice,
+        is_note=learning,
+    )  # fmt: skip
 
 
 def _follows_zeros(row: CheckRow) -> bool:
@@ -253,7 +259,7 @@ def any_other(facts: Facts) -> Iterator[Found]:
         zero = row.rule == "grad_exists" and IS_ZERO in row.message
         groups.setdefault((row.cause or row.rule, zero), []).append(row)
     for (cause, _), group in groups.items():
-        group.sort(key=lambda row: (row.rule in _SYMPTOMS, row.severity))  # "error" comes first
+        group.sort(key=lambda row: (row.rule in _SYMPTOMS, SEVERITIES.index(row.severity)))
         first = group[0]
         sentence = with_target(facts, first)
         others = [

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found
-from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.findings import SEVERITIES, CheckRow, Diagnosis, Severity
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.gradients.grad_path import COPY
@@ -106,11 +106,14 @@ def rank(found: Found) -> tuple[int, int]:
         place = _FIRST.index(found.cause)
     elif found.cause in _LAST:
         place += 1 + _LAST.index(found.cause)
-    return (0 if _severity(found) == "error" else 1, place)
+    return (SEVERITIES.index(_severity(found)), place)
 
 
-def _severity(found: Found) -> str:
-    return min(row.severity for row in found.rows)  # "error" comes before "warning"
+def _severity(found: Found) -> Severity:
+    """Return that of the worst finding, or a note if the cause is no problem."""
+    if found.is_note:
+        return "note"
+    return min((row.severity for row in found.rows), key=SEVERITIES.index)
 
 
 def diagnosis_of(found: Found) -> Diagnosis:
@@ -122,7 +125,7 @@ def diagnosis_of(found: Found) -> Diagnosis:
         advice = None if rule is None else rule.mend
     return Diagnosis(
         cause=found.cause,
-        severity="error" if _severity(found) == "error" else "warning",
+        severity=_severity(found),
         sentence=" ".join(found.sentence.split()),
         advice=advice,
         target=found.target,

@@ -185,12 +185,15 @@ def test_the_sets_of_rules_that_nobody_has_to_ask_for():
 def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
     finite = CheckSpec("finite")
     requests = (
-        (probes_of((finite, CheckSpec("grad_exists"), finite)), "values backward first_non_finite"),
+        (
+            probes_of((finite, CheckSpec("grad_exists"), finite)),
+            "values backward first_non_finite later_gradients other_routes",
+        ),
         (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
         (
             watched(),
-            "first_non_finite unreached activations loss_inputs loss_broadcasts reshaped_axes "
-            "shared_memory unregistered",
+            "first_non_finite later_gradients other_routes unreached activations loss_inputs "
+            "loss_broadcasts reshaped_axes shared_memory unregistered",
         ),
     )
     for made, names in requests:

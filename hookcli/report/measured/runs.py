@@ -48,6 +48,13 @@ class Repeated(TypedDict):
     largest: Number
 
 
+class OtherRoutes(TypedDict):
+    """The modules that run with other random numbers or inputs, and those beside them."""
+
+    modules: list[str]
+
+
+OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples
 COUNT_OR_NULL = Size | None

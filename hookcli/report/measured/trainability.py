@@ -152,6 +152,18 @@ class Unregistered(TypedDict):
     count: Count
 
 
+class LaterGradients(TypedDict):
+    """The parameters whose gradient was zero in the first step, and is not after some `steps`.
+
+    `still` are those whose gradient stays zero.
+    """
+
+    steps: Count
+    reached: list[str]
+    still: list[str]
+
+
+LATER_GRADIENTS = NotMeasured | FailedMeasurement | LaterGradients
 EVAL_FORWARD = NotMeasured | FailedMeasurement | EvalForward
 OVERFIT = NotMeasured | FailedMeasurement | Overfit
 CAUSALITY = NotMeasured | FailedMeasurement | Causality

@@ -101,6 +101,21 @@ _ROWS = (
         "trainability.graph_shapes:observe",
         {"reshaped_axes": "trainability:ShapePair"},
     ),
+    *(
+        Probe(
+            name,
+            cost,
+            Way.OBSERVES,
+            "trainability.graph_patterns:observe",
+            {name: f"trainability:{result}"},
+        )
+        for name, cost, result in (
+            ("softmax_axes", "the softmaxes in the autograd graph", "SoftmaxAxes"),
+            ("linear_chains", "the linear layers in the autograd graph", "LinearChain"),
+            ("single_norms", "the norms in the autograd graph", "SingleNorm"),
+            ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
+        )
+    ),
     Probe(
         "shared_memory",
         "a comparison of the memory of parameters",

@@ -206,16 +206,22 @@ def wrong_size(facts: Facts) -> Iterator[Found]:
         weaker = {name for name, _ in _SIZES[i + 1 :]} | set(follow)
         explained = [row for row in facts.rows if row.rule in weaker]
         if "zero" in follow:
-            explained += [row for row in facts.of("grad_exists") if IS_ZERO in row.message]
+            explained += [row for row in facts.of("grad_exists") if _has_zeros(row)]
         first = rows[0]
         sentence = with_target(facts, first)
         yield Found(first.cause or rule, sentence, first.target, (*rows, *explained))
         return
 
 
+def _has_zeros(row: CheckRow) -> bool:
+    """Return whether a finding is about gradients of zeros, perhaps in the first step only."""
+    return IS_ZERO in row.message or row.cause == ZERO_INITIALIZATION
+
+
 # From a cause to its consequences. "zero": gradients that are exactly zero.
 _SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("finite", ("zero",)),
+    ("normalizes_one_value", ("zero", "all_zero", "low_variance")),
     (
         "vanishing_gradient",
         ("zero", "dead_units", "saturated_activation", "all_zero", "low_variance"),

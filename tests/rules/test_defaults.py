@@ -99,6 +99,9 @@ RULES = [
     ("double_softmax", "warning", "diagnoses", {}),
     ("loss_broadcasts", "warning", "diagnoses", {}),
     ("reshaped_axes", "warning", "diagnoses", {}),
+    ("softmax_dimension", "warning", "diagnoses", {}),
+    ("normalizes_one_value", "warning", "diagnoses", {}),
+    ("linear_after_linear", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
@@ -193,7 +196,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
         (
             watched(),
             "first_non_finite later_gradients other_routes unreached activations loss_inputs "
-            "loss_broadcasts reshaped_axes shared_memory unregistered",
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
+            "shared_memory unregistered",
         ),
     )
     for made, names in requests:

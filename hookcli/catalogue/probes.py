@@ -39,6 +39,7 @@ class Probe:
     repeats_batch: bool = False  # it runs the model twice with the batch of the run
     trains: bool = False  # it trains the model from the state before the run
     for_lost: bool = False  # it runs only if a parameter got no gradient or only zeros
+    after: str = ""  # it runs only if this probe, which observes, measured something
     of_failure: bool = False  # it also runs if the output of the run did not require grad
 
 
@@ -204,6 +205,14 @@ _ROWS = (
         repeats_batch=True,
         trains=True,
         for_lost=True,
+    ),
+    Probe(
+        "idle_terms",
+        "one additional forward that follows gradients, only if a term of the loss has none",
+        Way.RERUNS,
+        "cuts:measure_terms",
+        {"idle_terms": "gradient_path:TERM"},
+        after="loss_sums",
     ),
     Probe(
         "grown",

@@ -38,6 +38,7 @@ from hookcli.rules.gradients import (
     grad_cuts,
     grad_path,
     grad_share,
+    loss_terms,
     norms,
 )
 from hookcli.rules.rule import Rule
@@ -81,6 +82,7 @@ CATALOGUE: dict[str, Rule] = {
         grad_path.RULE,
         grad_cuts.RULE,
         connected.RULE,
+        loss_terms.RULE,
         grad_share.RULE,
         frozen_by_mistake.RULE,
         uncalled_modules.RULE,

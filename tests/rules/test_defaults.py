@@ -26,6 +26,7 @@ RULES = [
     ("grad_path", "warning", "diagnoses", {"at": ("*",), "all": False}),
     ("grad_cuts", "error", "", {"at": "*", "allow": (), "exact": False}),
     ("connected", "error", "", {"at": REQUIRED}),
+    ("constant_loss_term", "warning", "diagnoses", {}),
     ("grad_share", "error", "", {"at": REQUIRED, "share": REQUIRED, "within": 10.0}),
     ("frozen_by_mistake", "warning", "diagnoses", ALL),
     ("uncalled_modules", "warning", "safe diagnoses of_training", {"at": "*", "all": False}),
@@ -195,8 +196,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
         (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
         (
             watched(),
-            "first_non_finite later_gradients other_routes unreached activations loss_inputs "
-            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
+            "first_non_finite later_gradients other_routes unreached loss_sums idle_terms "
+            "activations loss_inputs loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
             "shared_memory unregistered",
         ),
     )

@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from hookcli.engine.gradient_path import source_lines
-from hookcli.engine.gradient_path.parameter_reach import ParameterReach
+from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
@@ -53,6 +53,14 @@ class Cut:
     left: bool = False  # its values were read by Python
 
 
+class ConstantTerm(NamedTuple):
+    """A term without a gradient in a sum of scalars that has one: its cuts, and the sum's node."""
+
+    cuts: int
+    node: Any
+    place: str | None
+
+
 class CallOutput(NamedTuple):
     """What a call returned: the nodes of its tensors, and whether any comes from a parameter."""
 
@@ -79,6 +87,7 @@ class GradientTracer(TorchFunctionMode):
     owners : the call that made a node.
     cuts_into : the cuts behind the inputs of each module, by name.
     rounding : the nodes of operators whose gradient is zero, each with its cut.
+    terms : the terms without a gradient in sums of scalars.
 
     """
 
@@ -94,6 +103,8 @@ class GradientTracer(TorchFunctionMode):
         self.functions: dict[str, dict[int, str | None]] = {}
         self.cuts_into: dict[str | None, int] = {}
         self.rounding: dict[Any, Cut] = {}
+        self.terms: list[ConstantTerm] = []
+        self.detached: list[tuple[torch.Tensor, torch.Tensor]] = []  # scalars, with their sources
         self._known: dict[tuple[Any, ...], Cut] = {}
         self._running: list[Call] = []
         self._inputs: dict[int, list[torch.Tensor]] = {}  # of the calls that run
@@ -305,6 +316,31 @@ class _Step:
             tracer.carried.write(tensor, self._cuts | self._cut(tensor, frame))
         if self._graded and _rounds(name, self._kwargs):
             self._note_rounding(results, frame)
+        if results and self._graded and results[0].dim() == 0:
+            self._note_scalar(results[0], frame)
+
+    def _note_scalar(self, result: torch.Tensor, frame: FrameType) -> None:
+        """Note a scalar that is detached, and a term without a gradient in a sum of scalars."""
+        if self._name == "detach":
+            self._tracer.detached.append((result, self._graded[0]))
+        if self._name not in _SUMS or result.grad_fn is None or len(self._graded) != 1:
+            return
+        cuts = 0
+        for value in self._args:
+            if isinstance(value, torch.Tensor) and not value.requires_grad:
+                cuts |= 0 if self._is_own_value(value) else self._tracer.carried.of(value)
+            elif isinstance(value, float):
+                cuts |= self._tracer.brought(self._name, (value,), {})
+        if cuts:
+            place = places.of_frame(frame)
+            self._tracer.terms.append(ConstantTerm(cuts, result.grad_fn, place))
+
+    def _is_own_value(self, term: torch.Tensor) -> bool:
+        """Return whether a term is computed from the other one, as in `x + (y - x).detach()`."""
+        for tensor, source in self._tracer.detached:
+            if tensor is term:
+                return self._graded[0].grad_fn in reachable(source)
+        return False
 
     def _written(self, results: list[torch.Tensor]) -> list[torch.Tensor]:
         if self._writes:
@@ -504,6 +540,8 @@ _SHAPE_ONLY = frozenset({
 _BY_POSITION = frozenset(
     {"broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"}
 )
+
+_SUMS = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__isub__"})
 
 # Their derivative is zero everywhere; so is that of a division that rounds.
 _ROUNDING = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "floor_divide"})

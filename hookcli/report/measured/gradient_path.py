@@ -23,6 +23,12 @@ class GradientCut(TypedDict):
     behind: list[str]
 
 
+class IdleTerm(GradientCut):
+    """A cut behind a term of the loss that has no gradient; `sum` is the line that adds it."""
+
+    sum: str | None
+
+
 class CutCount(TypedDict):
     """The number of cuts, or of parameters that got no gradient or only zeros."""
 
@@ -60,6 +66,7 @@ class LostAtOperator(LostAtLayer):
 
 
 CUTS = NotMeasured | FailedMeasurement | CutCount | GradientCut
+TERM = NotMeasured | FailedMeasurement | IdleTerm
 CONNECTED = bool
 # What the row of a part without a gradient contains, by the reason; by default an operator.
 _LOST: dict[str, Any] = {

@@ -43,6 +43,7 @@ _MOVES = {"PermuteBackward0", "TransposeBackward0", "TBackward0"}
 # Between the scores of an attention and its softmax, and between the softmax and the product.
 _SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0", "WhereBackward0"}
 _MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
+_SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "NegBackward0"}
 _LONGEST = 20  # nodes of a path
 _LARGEST = 2**22  # elements of a softmax that is looked at
 _MOST = 5  # findings of one kind
@@ -97,8 +98,7 @@ def _sums(start: torch.Tensor) -> Iterator[Node]:
         if node is None or len(todo) > _LONGEST * _LONGEST:
             continue
         name, shape = node.name(), _shape(node)
-        if shape != () or name not in {"AddBackward0", "SubBackward0", "MulBackward0",
-                                       "DivBackward0", "NegBackward0"}:  # fmt: skip
+        if shape is None or math.prod(shape) != 1 or name not in _SCALARS | SAME_VALUES:
             continue
         behind = [other for other, _ in node.next_functions]
         if name in {"AddBackward0", "SubBackward0"} and None in behind:

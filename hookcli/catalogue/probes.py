@@ -131,6 +131,20 @@ _ROWS = (
         "trainability.unregistered:observe",
         {"unregistered": "trainability:Unregistered"},
     ),
+    *(
+        Probe(
+            name,
+            "a look at the source of the classes that ran",
+            Way.OBSERVES,
+            "user_code:observe",
+            {name: f"runs:{result}"},
+        )
+        for name, result in (
+            ("discarded_results", "DiscardedResult"),
+            ("module_backwards", "ModuleBackward"),
+            ("unread_inputs", "UnreadInput"),
+        )
+    ),
     Probe(
         "clipping",
         "a list of the hooks that clip",

@@ -22,6 +22,7 @@ from hookcli.rules import (
     same_as,
     shapes,
     uncalled_modules,
+    user_code,
 )
 from hookcli.rules.activations import (
     constant,
@@ -129,6 +130,9 @@ CATALOGUE: dict[str, Rule] = {
         causal.RULE,
         tied_weights.RULE,
         unregistered_parameters.RULE,
+        user_code.RESULT,
+        user_code.BACKWARD,
+        user_code.INPUT,
         neutral.RULE,
         finite_steps.RULE,
         loss_falls.RULE,

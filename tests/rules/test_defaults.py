@@ -109,6 +109,9 @@ RULES = [
     ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
     ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
     ("unregistered_parameters", "warning", "diagnoses", {}),
+    ("discarded_result", "warning", "diagnoses", {}),
+    ("module_backward", "warning", "diagnoses", {}),
+    ("unread_input", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
     ("loss_falls", "warning", "of_training", {"steps": 60}),
@@ -197,8 +200,9 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
         (
             watched(),
             "first_non_finite later_gradients other_routes unreached loss_sums idle_terms "
-            "activations loss_inputs loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
-            "shared_memory unregistered",
+            "activations loss_inputs loss_broadcasts reshaped_axes softmax_axes single_norms "
+            "linear_chains shared_memory unregistered discarded_results module_backwards "
+            "unread_inputs",
         ),
     )
     for made, names in requests:

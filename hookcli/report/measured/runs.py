@@ -48,6 +48,27 @@ class Repeated(TypedDict):
     largest: Number
 
 
+class DiscardedResult(TypedDict):
+    """A function whose result is lost, and the line."""
+
+    call: str
+    place: str | None
+
+
+class ModuleBackward(TypedDict):
+    """The class of a module with a backward of its own."""
+
+    module: str
+    place: str | None
+
+
+class UnreadInput(TypedDict):
+    """An argument of forward that its code does not read."""
+
+    argument: str
+    place: str | None
+
+
 class OtherRoutes(TypedDict):
     """The modules that run with other random numbers or inputs, and those beside them."""
 

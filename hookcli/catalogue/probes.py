@@ -221,6 +221,15 @@ _ROWS = (
         for_lost=True,
     ),
     Probe(
+        "zero_reasons",
+        "one additional forward and backward, only if a parameter got a gradient of zeros",
+        Way.RERUNS,
+        "zero_reasons:measure",
+        {"zero_reasons": "gradient_path:ZERO_REASON"},
+        repeats_batch=True,
+        for_lost=True,
+    ),
+    Probe(
         "idle_terms",
         "one additional forward that follows gradients, only if a term of the loss has none",
         Way.RERUNS,

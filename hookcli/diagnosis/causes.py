@@ -17,6 +17,7 @@ from hookcli.report.findings import SEVERITIES, CheckRow, Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
+from hookcli.rules.gradients.zero_reasons import CLIPPED, STOPPING
 from hookcli.rules.gradients.zero_weights import (
     ZERO_INITIALIZATION,
     is_zero_weight,
@@ -188,6 +189,34 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
     )  # fmt: skip
 
 
+def stopped_gradients(facts: Facts) -> Iterator[Found]:
+    """Yield what makes gradients exactly zero, with the outputs that it makes zero or constant.
+
+    Values of a wrong size may be the reason of that, and weights of zeros, too.
+    """
+    if facts.of(*(rule for rule, follow in _SIZES if "zero" in follow)):
+        return
+    if next(zero_initialization(facts), None) is not None:
+        return
+    for cause in dict.fromkeys(row.cause for row in facts.of("grad_exists")):
+        if cause in STOPPING:
+            rows = [row for row in facts.of("grad_exists") if row.cause == cause]
+            follow = [row for row in _without(facts.rows, rows) if _follows_stop(row)]
+            dead = [row for row in follow if row.rule == "dead_units"]
+            if dead and cause == CLIPPED:  # it tells more of the layer
+                rest = _without((*rows, *follow), dead)
+                sentence = with_target(facts, dead[0])
+                yield Found("dead_units", sentence, dead[0].target, (*dead, *rest))
+                continue
+            first = rows[0]
+            yield Found(cause, with_target(facts, first), first.target, (*rows, *follow))
+
+
+def _follows_stop(row: CheckRow) -> bool:
+    small = row.rule == "grad_norm" and "below" in row.message
+    return small or row.rule in {"dead_units", "all_zero", "low_variance", "saturated_activation"}
+
+
 def _follows_zeros(row: CheckRow) -> bool:
     """Return whether a finding follows from the zeros that a layer of zero weights returns."""
     zero = row.rule == "grad_exists" and IS_ZERO in row.message
@@ -281,7 +310,8 @@ def any_other(facts: Facts) -> Iterator[Found]:
 def with_target(facts: Facts, row: CheckRow) -> str:
     """Return the message, after the name of its target unless it names a layer itself."""
     named = set(_QUOTED.findall(row.message))
-    if not row.target or row.target in row.message or named & facts.names:
+    told = f"{row.target} (" in row.message or row.message.startswith(row.target)
+    if not row.target or told or row.target in named or named & facts.names:
         return row.message
     between = " " if row.message.startswith(_VERBS) else ": "
     return f"'{row.target}'{between}{row.message}"
@@ -290,6 +320,7 @@ def with_target(facts: Facts, row: CheckRow) -> str:
 Cause: TypeAlias = Callable[[Facts], Iterator[Found]]
 
 CAUSES: tuple[Cause, ...] = (
+    stopped_gradients,
     wrong_size,
     lost_gradients,
     zero_initialization,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from hookcli.report.findings import Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
+from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
 from hookcli.rules.gradients.zero_weights import (
     LATER,
     ZERO_INITIALIZATION,
@@ -166,7 +167,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
-        if advice is None and status == "zero":
+        known = reason_of(report, group) if status == "zero" and not cause else None
+        if known is not None:
+            cause, reason, advice, at = known
+            message, place = f"{message}: {reason}", at or place
+        elif advice is None and status == "zero":
             advice = _ZERO_ADVICE
         yield RuleFinding(
             "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
@@ -177,6 +182,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         reached = counted(len(rows) - frozen, "parameter")
         yield passed(f"{reached} got a gradient{aside}", value=0, limit=0)
 
+
+_PROBES = (request_probe(LATER), request_probe(ROUTES), request_probe(ZERO_REASONS))
 
 RULE = Rule(
     name="grad_exists",
@@ -200,7 +207,7 @@ RULE = Rule(
     mend="use the module, freeze it with requires_grad_(False), or remove it",
     example='{rule: grad_exists, at: "encoder.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: (BACKWARD, request_probe(LATER), request_probe(ROUTES)),
-    watches=lambda options: (request_probe(LATER), request_probe(ROUTES)),
+    needs=lambda options: (BACKWARD, *_PROBES),
+    watches=lambda options: _PROBES,
     judge=judge,
 )

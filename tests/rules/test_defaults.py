@@ -194,15 +194,15 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
     requests = (
         (
             probes_of((finite, CheckSpec("grad_exists"), finite)),
-            "values backward first_non_finite later_gradients other_routes",
+            "values backward first_non_finite later_gradients other_routes zero_reasons",
         ),
         (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
         (
             watched(),
-            "first_non_finite later_gradients other_routes unreached loss_sums idle_terms "
-            "activations loss_inputs loss_broadcasts reshaped_axes softmax_axes single_norms "
-            "linear_chains shared_memory unregistered discarded_results module_backwards "
-            "unread_inputs",
+            "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
+            "idle_terms activations loss_inputs loss_broadcasts reshaped_axes softmax_axes "
+            "single_norms linear_chains shared_memory unregistered discarded_results "
+            "module_backwards unread_inputs",
         ),
     )
     for made, names in requests:

@@ -93,6 +93,14 @@ def with_graph(model, x):
     return base(model, x) + (grad.norm(dim=1) - 1).pow(2).mean()
 
 
-@pytest.mark.parametrize("loss", [in_parts, own_value, entropy_of_teacher, given, with_graph])
+def quantized(model, x):
+    """A part of a larger model: one term trains what computes the input."""
+    z_q = model.net.weight[:, 0].expand(4, 3)
+    return F.mse_loss(z_q.detach(), x[:, :3]) + F.mse_loss(z_q, x[:, :3].detach())
+
+
+@pytest.mark.parametrize(
+    "loss", [in_parts, quantized, own_value, entropy_of_teacher, given, with_graph]
+)
 def test_a_term_with_a_gradient_or_without_trained_parameters_passes(loss):
     assert found(loss) == []

@@ -323,23 +323,28 @@ class _Step:
         """Note a scalar that is detached, and a term without a gradient in a sum of scalars."""
         if self._name == "detach":
             self._tracer.detached.append((result, self._graded[0]))
-        if self._name not in _SUMS or result.grad_fn is None or len(self._graded) != 1:
+        if self._name not in _SUMS or result.grad_fn is None:
+            return
+        reach = self._tracer.reach
+        trained = [tensor for tensor in self._graded if reach.of(tensor)]
+        if len(trained) != 1:
             return
         cuts = 0
         for value in self._args:
-            if isinstance(value, torch.Tensor) and not value.requires_grad:
-                cuts |= 0 if self._is_own_value(value) else self._tracer.carried.of(value)
+            if isinstance(value, torch.Tensor) and value is not trained[0]:
+                if not self._is_own_value(value, trained[0]) and not _uses_leaf(value):
+                    cuts |= self._tracer.carried.of(value)
             elif isinstance(value, float):
                 cuts |= self._tracer.brought(self._name, (value,), {})
         if cuts:
             place = places.of_frame(frame)
             self._tracer.terms.append(ConstantTerm(cuts, result.grad_fn, place))
 
-    def _is_own_value(self, term: torch.Tensor) -> bool:
+    def _is_own_value(self, term: torch.Tensor, other: torch.Tensor) -> bool:
         """Return whether a term is computed from the other one, as in `x + (y - x).detach()`."""
         for tensor, source in self._tracer.detached:
             if tensor is term:
-                return self._graded[0].grad_fn in reachable(source)
+                return other.grad_fn in reachable(source)
         return False
 
     def _written(self, results: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -535,6 +540,28 @@ _SHAPE_ONLY = frozenset({
     "random_", "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like",
     "exponential_", "bernoulli_", "full_like", "new_full", "retain_grad", "register_hook",
 })  # fmt: skip
+
+# Operators with parameters: what is behind them is computed by a layer.
+_LAYERS = {f"{name}Backward0" for name in ("Addmm", "Mm", "Bmm", "Convolution", "Embedding")}
+
+
+def _uses_leaf(tensor: torch.Tensor) -> bool:
+    """Return whether the gradient of a tensor reaches a leaf without a layer on the way.
+
+    If such an input of the model is the output of another one, as for a part that quantizes, the
+    term trains that.
+    """
+    todo = [] if tensor.grad_fn is None else [tensor.grad_fn]
+    seen = set(todo)
+    for node in todo:  # grows meanwhile
+        if hasattr(node, "variable"):
+            return True
+        if node.name() not in _LAYERS:
+            following = [after for after, _ in node.next_functions if after is not None]
+            todo += [after for after in following if after not in seen]
+            seen.update(following)
+    return False
+
 
 # Each result belongs to the argument at the same position.
 _BY_POSITION = frozenset(

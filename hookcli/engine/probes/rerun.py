@@ -107,10 +107,10 @@ class Rerun:
         """Run backward from the plan's loss."""
         self.backward_from(self.loss(output))
 
-    def backward_from(self, start: torch.Tensor) -> None:
+    def backward_from(self, start: torch.Tensor, *, retain_graph: bool = False) -> None:
         """Run backward from a tensor; if it is no scalar, with a gradient of ones."""
         self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
-        start.backward(torch.ones_like(start))  # type: ignore[no-untyped-call]
+        start.backward(torch.ones_like(start), retain_graph=retain_graph)  # type: ignore[no-untyped-call]
 
     def loss(self, output: Any) -> torch.Tensor:
         """Return the plan's loss of the output of the forward that ran last."""

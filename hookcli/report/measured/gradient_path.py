@@ -66,6 +66,17 @@ class LostAtOperator(LostAtLayer):
 
 
 CUTS = NotMeasured | FailedMeasurement | CutCount | GradientCut
+
+
+class ZeroReason(LostPath):
+    """Why gradients are zero: `what` is the operator or the factor, `count` its elements."""
+
+    what: str
+    place: str | None
+    count: Count
+
+
+ZERO_REASON = NotMeasured | FailedMeasurement | ZeroReason
 TERM = NotMeasured | FailedMeasurement | IdleTerm
 CONNECTED = bool
 # What the row of a part without a gradient contains, by the reason; by default an operator.

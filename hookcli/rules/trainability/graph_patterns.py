@@ -139,7 +139,8 @@ LINEAR = Rule(
     says="an activation is between two linear layers",
     computes="Follows the autograd graph from the loss. An nn.Linear whose input only another "
     "nn.Linear computes is a note: the two are one linear map. Not judged: layers with fewer "
-    "values in between than before and after, as a factorization has, and frozen layers.",
+    "values in between than before and after, as a factorization has, frozen layers, and models "
+    "without any activation.",
     formula="W2 (W1 x + b1) + b2 = (W2 W1) x + (W2 b1 + b2)",
     source="Goodfellow et al. 2016, chapter 6: a composition of linear functions is linear",
     fails="self.fc2(self.fc1(x))",

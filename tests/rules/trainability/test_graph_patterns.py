@@ -130,13 +130,14 @@ def test_what_follows_from_a_norm_over_one_value_is_one_diagnosis():
 class Tail(nn.Module):
     """Two linear layers, and what else uses the values in between."""
 
-    def __init__(self, hidden, between=nn.Identity(), keep=False):
+    def __init__(self, hidden, between=nn.Identity(), keep=False, before=torch.relu):
         super().__init__()
+        self.body, self.before = nn.Linear(8, 8), before
         self.first, self.second = nn.Linear(8, hidden), nn.Linear(hidden, 5)
         self.between, self.keep = between, keep
 
     def forward(self, x):
-        y = self.between(self.first(x))
+        y = self.between(self.first(self.before(self.body(x))))
         return self.second(y), y if self.keep else y.detach()
 
 
@@ -150,6 +151,8 @@ class Tail(nn.Module):
         (Tail(16, nn.Dropout(0.5)), False),
         (Tail(16, nn.LayerNorm(16)), False),
         (Tail(16, keep=True), False),
+        (Tail(16, nn.ReLU(), before=lambda x: x), True),  # of the body and the first one
+        (Tail(16, before=torch.cos), False),  # no activation at all
     ],
 )
 def test_a_linear_layer_behind_another_one_is_a_note(model, is_found):

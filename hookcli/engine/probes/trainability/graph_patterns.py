@@ -34,6 +34,12 @@ _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
 )  # fmt: skip
 _PRODUCTS = {"BmmBackward0", "MmBackward0"}
 _LINEAR = {"AddmmBackward0": (1, 2), "MmBackward0": (0, 1)}  # the arguments: input, weight
+# A model without any is linear on purpose.
+_ACTIVATIONS = {
+    f"{name}Backward0"
+    for name in ("Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "Elu", "LeakyRelu", "Softplus",
+                 "Hardswish", "Mish", "Hardtanh", "Prelu", "LogSigmoid")
+}  # fmt: skip
 _VIEWS = {
     "ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "ExpandBackward0",
     "CloneBackward0", "ToCopyBackward0", "AliasBackward0", "UnsqueezeBackward0",
@@ -60,14 +66,15 @@ class GraphPatterns(GraphWatcher):
         nodes = list(nodes_behind(start))
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
-        if _SOFTMAX in kinds or (CHAINS in self._probes and not kinds.isdisjoint(_LINEAR)):
+        chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
+        if _SOFTMAX in kinds or chained:
             for node in nodes:
                 for behind, _ in node.next_functions:
                     if behind is not None:
                         users.setdefault(behind, []).append(node)
         found = {
             AXES: lambda: _softmaxes(nodes, users),
-            CHAINS: lambda: _chains(nodes, users, owners, calls),
+            CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
         }
         for probe, rows in found.items():

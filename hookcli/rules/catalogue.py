@@ -33,6 +33,7 @@ from hookcli.rules.activations import (
     saturated,
 )
 from hookcli.rules.gradients import (
+    all_frozen,
     connected,
     flow,
     frozen_by_mistake,
@@ -86,6 +87,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_terms.RULE,
         grad_share.RULE,
         frozen_by_mistake.RULE,
+        all_frozen.RULE,
         uncalled_modules.RULE,
         deterministic.RULE,
         batch_independent.RULE,

@@ -29,6 +29,7 @@ RULES = [
     ("constant_loss_term", "warning", "diagnoses", {}),
     ("grad_share", "error", "", {"at": REQUIRED, "share": REQUIRED, "within": 10.0}),
     ("frozen_by_mistake", "warning", "diagnoses", ALL),
+    ("all_frozen", "warning", "diagnoses", {}),
     ("uncalled_modules", "warning", "safe diagnoses of_training", {"at": "*", "all": False}),
     ("deterministic", "error", "safe", {"modes": ("eval",)}),
     ("batch_independent", "warning", "safe", {"dim": None, "tolerance": None}),

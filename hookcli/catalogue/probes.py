@@ -115,6 +115,7 @@ _ROWS = (
             ("linear_chains", "the linear layers in the autograd graph", "LinearChain"),
             ("single_norms", "the norms in the autograd graph", "SingleNorm"),
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
+            ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),
     Probe(
@@ -228,6 +229,15 @@ _ROWS = (
         {"zero_reasons": "gradient_path:ZERO_REASON"},
         repeats_batch=True,
         for_lost=True,
+    ),
+    Probe(
+        "function_gradients",
+        "one additional forward, and calls of each autograd Function in the user's code",
+        Way.RERUNS,
+        "function_gradients:measure",
+        {"function_gradients": "gradient_path:FUNCTION_GRADIENT"},
+        repeats_batch=True,
+        after="custom_functions",
     ),
     Probe(
         "idle_terms",

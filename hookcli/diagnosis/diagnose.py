@@ -23,7 +23,8 @@ _FIRST = (
     "optimizer_steps", "loss_scale", "skipped_steps", "zero_grad_called", "ranks_agree",
     "eval_while_training", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
     "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "unregistered_parameters", "constant_loss_term", "normalizes_one_value", "softmax_dimension",
+    "unregistered_parameters", "wrong_backward", "constant_loss_term", "normalizes_one_value",
+    "softmax_dimension",
     "dead_units",
 )  # fmt: skip
 _LAST = (

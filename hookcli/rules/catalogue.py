@@ -42,6 +42,7 @@ from hookcli.rules.gradients import (
     grad_share,
     loss_terms,
     norms,
+    wrong_backward,
 )
 from hookcli.rules.rule import Rule
 from hookcli.rules.trainability import (
@@ -85,6 +86,7 @@ CATALOGUE: dict[str, Rule] = {
         grad_cuts.RULE,
         connected.RULE,
         loss_terms.RULE,
+        wrong_backward.RULE,
         grad_share.RULE,
         frozen_by_mistake.RULE,
         all_frozen.RULE,

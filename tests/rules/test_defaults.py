@@ -27,6 +27,7 @@ RULES = [
     ("grad_cuts", "error", "", {"at": "*", "allow": (), "exact": False}),
     ("connected", "error", "", {"at": REQUIRED}),
     ("constant_loss_term", "warning", "diagnoses", {}),
+    ("wrong_backward", "warning", "diagnoses", {}),
     ("grad_share", "error", "", {"at": REQUIRED, "share": REQUIRED, "within": 10.0}),
     ("frozen_by_mistake", "warning", "diagnoses", ALL),
     ("all_frozen", "warning", "diagnoses", {}),
@@ -201,8 +202,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
         (
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
-            "idle_terms activations loss_inputs loss_broadcasts reshaped_axes softmax_axes "
-            "single_norms linear_chains shared_memory unregistered discarded_results "
+            "idle_terms custom_functions function_gradients activations loss_inputs "
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains shared_memory unregistered discarded_results "
             "module_backwards unread_inputs",
         ),
     )

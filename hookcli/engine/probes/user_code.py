@@ -81,9 +81,10 @@ class UserCode(ProbeWatcher):
                 self._add(BACKWARDS, name, {"module": kind.__name__, "place": place})
         if UNREAD in self._probes and self._root is not None and self._given is not None:
             forward = vars(type(self._root)).get("forward")
-            for argument in _unread(forward, *self._given):
+            if isinstance(forward, FunctionType):
                 place = _place(forward, forward.__code__.co_firstlineno)
-                self._add(UNREAD, "", {"argument": argument, "place": place})
+                for argument in _unread(forward, *self._given):
+                    self._add(UNREAD, "", {"argument": argument, "place": place})
         self._root = self._given = None
 
     def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
@@ -176,7 +177,7 @@ def _takes_gradients(backward: FunctionType) -> bool:
     return _is_own(backward) and any("grad" in name for name in names)
 
 
-def _unread(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
+def _unread(forward: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
     """Yield the arguments with tensors that the code of forward does not read."""
     definition = _definition(forward) if _is_own(forward) else None
     if definition is None or inspect.unwrap(forward) is not forward:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
-from hookcli.report.values import Count
+from hookcli.report.values import Count, Number
 
 CutKind: TypeAlias = Literal["detach", "no_grad", "integer", "operator", "function", "number"]
 
@@ -77,6 +77,19 @@ class ZeroReason(LostPath):
 
 
 ZERO_REASON = NotMeasured | FailedMeasurement | ZeroReason
+
+
+class FunctionGradient(TypedDict):
+    """A Function whose backward is not its derivative: both in one direction of an argument."""
+
+    function: str
+    place: str | None
+    argument: str
+    backward: Number
+    difference: Number
+
+
+FUNCTION_GRADIENT = NotMeasured | FailedMeasurement | FunctionGradient
 TERM = NotMeasured | FailedMeasurement | IdleTerm
 CONNECTED = bool
 # What the row of a part without a gradient contains, by the reason; by default an operator.

@@ -182,7 +182,7 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
-SUMS = Count
+SUMS = FUNCTIONS = Count
 
 
 class LaterGradients(TypedDict):

@@ -2,13 +2,14 @@
 
 `softmax_axes`: a softmax over another dimension than the one that a product sums over, or over one
 element. `linear_chains`: two linear layers with nothing in between. `single_norms`: norms over one
-value. `loss_sums`: sums in the loss of which one term has no gradient.
+value. `loss_sums`: sums in the loss of which one term has no gradient. `custom_functions`: autograd
+Functions of the user.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ import torch
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.function_gradients import functions_of
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,
@@ -29,6 +31,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
+FUNCTIONS = "custom_functions"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -64,6 +67,8 @@ class GraphPatterns(GraphWatcher):
             count = sum(1 for _ in _sums(start))
             self.measurements += [Measurement(SUMS, "", None, count, None)] if count else []
         nodes = list(nodes_behind(start))
+        if FUNCTIONS in self._probes and (found := functions_of(nodes)):
+            self.measurements.append(Measurement(FUNCTIONS, "", None, len(found), None))
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
         chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
@@ -72,12 +77,12 @@ class GraphPatterns(GraphWatcher):
                 for behind, _ in node.next_functions:
                     if behind is not None:
                         users.setdefault(behind, []).append(node)
-        found = {
+        patterns: dict[str, Callable[[], Iterator[tuple[Node, dict[str, Any]]]]] = {
             AXES: lambda: _softmaxes(nodes, users),
             CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
         }
-        for probe, rows in found.items():
+        for probe, rows in patterns.items():
             if probe in self._probes:
                 self._note(probe, rows(), owners, calls)
 
@@ -138,7 +143,7 @@ def _is_one_unit(softmax: Node) -> bool:
     while node is not None and node.name() in _VIEWS:
         node = node.next_functions[0][0]
     shape = None if node is None else _shape(node)
-    return bool(shape) and shape[-1] == 1 and node.name() in _LINEAR
+    return shape is not None and shape[-1:] == (1,) and node.name() in _LINEAR
 
 
 def _are_scores(softmax: Node) -> bool:

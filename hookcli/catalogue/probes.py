@@ -39,6 +39,7 @@ class Probe:
     repeats_batch: bool = False  # it runs the model twice with the batch of the run
     trains: bool = False  # it trains the model from the state before the run
     for_lost: bool = False  # it runs only if a parameter got no gradient or only zeros
+    after: str = ""  # it runs only if this probe, which observes, measured something
     of_failure: bool = False  # it also runs if the output of the run did not require grad
 
 
@@ -101,6 +102,22 @@ _ROWS = (
         "trainability.graph_shapes:observe",
         {"reshaped_axes": "trainability:ShapePair"},
     ),
+    *(
+        Probe(
+            name,
+            cost,
+            Way.OBSERVES,
+            "trainability.graph_patterns:observe",
+            {name: f"trainability:{result}"},
+        )
+        for name, cost, result in (
+            ("softmax_axes", "the softmaxes in the autograd graph", "SoftmaxAxes"),
+            ("linear_chains", "the linear layers in the autograd graph", "LinearChain"),
+            ("single_norms", "the norms in the autograd graph", "SingleNorm"),
+            ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
+            ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
+        )
+    ),
     Probe(
         "shared_memory",
         "a comparison of the memory of parameters",
@@ -121,6 +138,20 @@ _ROWS = (
         Way.OBSERVES,
         "trainability.unregistered:observe",
         {"unregistered": "trainability:Unregistered"},
+    ),
+    *(
+        Probe(
+            name,
+            "a look at the source of the classes that ran",
+            Way.OBSERVES,
+            "user_code:observe",
+            {name: f"runs:{result}"},
+        )
+        for name, result in (
+            ("discarded_results", "DiscardedResult"),
+            ("module_backwards", "ModuleBackward"),
+            ("unread_inputs", "UnreadInput"),
+        )
     ),
     Probe(
         "clipping",
@@ -176,6 +207,52 @@ _ROWS = (
         {"unreached": "gradient_path:unreached"},
         for_lost=True,
         of_failure=True,
+    ),
+    Probe(
+        "other_routes",
+        "up to nine additional forwards with other random numbers, and three with other inputs; "
+        "only if a parameter got no gradient and its module never ran",
+        Way.RERUNS,
+        "other_routes:measure",
+        {"other_routes": "runs:OTHER_ROUTES"},
+        repeats_batch=True,
+        for_lost=True,
+    ),
+    Probe(
+        "later_gradients",
+        "up to four training steps, only if a parameter got a gradient of zeros",
+        Way.RERUNS,
+        "trainability.later_gradients:measure",
+        {"later_gradients": "trainability:LATER_GRADIENTS"},
+        repeats_batch=True,
+        trains=True,
+        for_lost=True,
+    ),
+    Probe(
+        "zero_reasons",
+        "one additional forward and backward, only if a parameter got a gradient of zeros",
+        Way.RERUNS,
+        "zero_reasons:measure",
+        {"zero_reasons": "gradient_path:ZERO_REASON"},
+        repeats_batch=True,
+        for_lost=True,
+    ),
+    Probe(
+        "function_gradients",
+        "one additional forward, and calls of each autograd Function in the user's code",
+        Way.RERUNS,
+        "function_gradients:measure",
+        {"function_gradients": "gradient_path:FUNCTION_GRADIENT"},
+        repeats_batch=True,
+        after="custom_functions",
+    ),
+    Probe(
+        "idle_terms",
+        "one additional forward that follows gradients, only if a term of the loss has none",
+        Way.RERUNS,
+        "cuts:measure_terms",
+        {"idle_terms": "gradient_path:TERM"},
+        after="loss_sums",
     ),
     Probe(
         "grown",

@@ -13,16 +13,21 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TypeAlias
 
-from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.findings import SEVERITIES, CheckRow, Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
+from hookcli.rules.gradients.zero_reasons import CLIPPED, STOPPING
+from hookcli.rules.gradients.zero_weights import (
+    ZERO_INITIALIZATION,
+    is_zero_weight,
+    later_gradients,
+    named_with_verb,
+)
 from hookcli.rules.select import modules_above, owner
 from hookcli.text import counted, join_names
 
 _NAMED = 2  # further targets that a sentence names
-_BLOCKS = 2  # zero weights that a sentence names
-_ADDED = ("bias", "shift", "offset", "beta")  # parameters that are added: zeros stop nothing
 _SYMPTOMS = ("grad_exists", "uncalled_modules")  # findings that another rule may explain
 _LITTLE = {"unused", "unknown"}  # reasons of missing gradients; other causes say more
 _VERBS = ("ran ", "never ", "got ", "is ", "has ", "returns ")  # messages without a subject
@@ -84,7 +89,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A cause with its sentence, and the findings that it explains, the most telling one first."""
+    """A cause with its sentence, and the findings that it explains, the most telling one first.
+
+    With `is_note` it is no problem, whatever the severity of the findings.
+    """
 
     cause: str
     sentence: str
@@ -92,6 +100,7 @@ class Found:
     rows: tuple[CheckRow, ...]
     advice: str | None = None
     place: str | None = None
+    is_note: bool = False
 
 
 def lost_gradients(facts: Facts) -> Iterator[Found]:
@@ -140,10 +149,16 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
 
     A product with a zero weight has a zero derivative with respect to its other factor.
     """
-    rows = [row for row in facts.of("grad_exists") if facts.below(row.target, "zero")]
+    rows = [
+        row
+        for row in facts.of("grad_exists")
+        if row.severity != "note" and facts.below(row.target, "zero")
+    ]
     if not rows:
         return
-    zero = [row for row in facts.report.parameters if _is_zero_weight(row)]
+    zero = [row for row in facts.report.parameters if is_zero_weight(row)]
+    if later_gradients(facts.report) is not None:  # others have changed in the steps since
+        zero = [row for row in zero if row.status == "zero"]
     names = {row.name for row in zero}
     latest = sorted(((facts.order[name], name) for name in names), reverse=True)
     explained, behind = [], set[str]()
@@ -159,27 +174,47 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
         return
     weights = [row.name for row in zero]
     many = counted(len(behind), "parameter")
-    learning = [row for row in zero if row.status == "ok"]
-    named = join_names([f"'{name}'" for name in weights], _BLOCKS)
-    verb = "is" if len(weights) == 1 else "are"
+    learning = any(row.status == "ok" for row in zero)
+    sentence = f"{many} got zero gradients because {named_with_verb(weights)} zero"
     if learning:
-        sentence = f"{many} got zero gradients because {named} {verb} zero: a zero initialization"
+        sentence += ": a zero initialization"
         advice = "run `--steps 2`: after one step of the optimizer the gradients must not be zero"
     else:
-        sentence = (
-            f"{many} got zero gradients because {named} {verb} zero and no gradient changes "
-            f"{'it' if len(weights) == 1 else 'them'}"
-        )
+        sentence += f" and no gradient changes {'it' if len(weights) == 1 else 'them'}"
         advice = "initialize the weights with random numbers, as in `nn.init.kaiming_normal_`"
         explained += [row for row in _without(facts.rows, explained) if _follows_zeros(row)]
-    yield Found("zero_initialization", sentence, owner(weights[0]), tuple(explained), advice)
+    yield Found(
+        ZERO_INITIALIZATION, sentence, owner(weights[0]), tuple(explained), advice,
+        is_note=learning,
+    )  # fmt: skip
 
 
-def _is_zero_weight(row: ParameterRow) -> bool:
-    """Return whether this is a weight, not a bias, all of whose elements are zero."""
-    norm = (row.stats or {}).get("norm")
-    added = any(word in row.name.rpartition(".")[2] for word in _ADDED)
-    return norm == 0 and bool(row.numel) and row.requires_grad and not added
+def stopped_gradients(facts: Facts) -> Iterator[Found]:
+    """Yield what makes gradients exactly zero, with the outputs that it makes zero or constant.
+
+    Values of a wrong size may be the reason of that, and weights of zeros, too.
+    """
+    if facts.of(*(rule for rule, follow in _SIZES if "zero" in follow)):
+        return
+    if next(zero_initialization(facts), None) is not None:
+        return
+    for cause in dict.fromkeys(row.cause for row in facts.of("grad_exists")):
+        if cause in STOPPING:
+            rows = [row for row in facts.of("grad_exists") if row.cause == cause]
+            follow = [row for row in _without(facts.rows, rows) if _follows_stop(row)]
+            dead = [row for row in follow if row.rule == "dead_units"]
+            if dead and cause == CLIPPED:  # it tells more of the layer
+                rest = _without((*rows, *follow), dead)
+                sentence = with_target(facts, dead[0])
+                yield Found("dead_units", sentence, dead[0].target, (*dead, *rest))
+                continue
+            first = rows[0]
+            yield Found(cause, with_target(facts, first), first.target, (*rows, *follow))
+
+
+def _follows_stop(row: CheckRow) -> bool:
+    small = row.rule == "grad_norm" and "below" in row.message
+    return small or row.rule in {"dead_units", "all_zero", "low_variance", "saturated_activation"}
 
 
 def _follows_zeros(row: CheckRow) -> bool:
@@ -200,16 +235,22 @@ def wrong_size(facts: Facts) -> Iterator[Found]:
         weaker = {name for name, _ in _SIZES[i + 1 :]} | set(follow)
         explained = [row for row in facts.rows if row.rule in weaker]
         if "zero" in follow:
-            explained += [row for row in facts.of("grad_exists") if IS_ZERO in row.message]
+            explained += [row for row in facts.of("grad_exists") if _has_zeros(row)]
         first = rows[0]
         sentence = with_target(facts, first)
         yield Found(first.cause or rule, sentence, first.target, (*rows, *explained))
         return
 
 
+def _has_zeros(row: CheckRow) -> bool:
+    """Return whether a finding is about gradients of zeros, perhaps in the first step only."""
+    return IS_ZERO in row.message or row.cause == ZERO_INITIALIZATION
+
+
 # From a cause to its consequences. "zero": gradients that are exactly zero.
 _SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("finite", ("zero",)),
+    ("normalizes_one_value", ("zero", "all_zero", "low_variance")),
     (
         "vanishing_gradient",
         ("zero", "dead_units", "saturated_activation", "all_zero", "low_variance"),
@@ -253,7 +294,7 @@ def any_other(facts: Facts) -> Iterator[Found]:
         zero = row.rule == "grad_exists" and IS_ZERO in row.message
         groups.setdefault((row.cause or row.rule, zero), []).append(row)
     for (cause, _), group in groups.items():
-        group.sort(key=lambda row: (row.rule in _SYMPTOMS, row.severity))  # "error" comes first
+        group.sort(key=lambda row: (row.rule in _SYMPTOMS, SEVERITIES.index(row.severity)))
         first = group[0]
         sentence = with_target(facts, first)
         others = [
@@ -269,7 +310,8 @@ def any_other(facts: Facts) -> Iterator[Found]:
 def with_target(facts: Facts, row: CheckRow) -> str:
     """Return the message, after the name of its target unless it names a layer itself."""
     named = set(_QUOTED.findall(row.message))
-    if not row.target or row.target in row.message or named & facts.names:
+    told = f"{row.target} (" in row.message or row.message.startswith(row.target)
+    if not row.target or told or row.target in named or named & facts.names:
         return row.message
     between = " " if row.message.startswith(_VERBS) else ": "
     return f"'{row.target}'{between}{row.message}"
@@ -278,6 +320,7 @@ def with_target(facts: Facts, row: CheckRow) -> str:
 Cause: TypeAlias = Callable[[Facts], Iterator[Found]]
 
 CAUSES: tuple[Cause, ...] = (
+    stopped_gradients,
     wrong_size,
     lost_gradients,
     zero_initialization,

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Container, Iterable, Sequence
 
 from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found
-from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
+from hookcli.report.findings import SEVERITIES, CheckRow, Diagnosis, Severity, Unexamined
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.gradients.grad_path import COPY
@@ -23,7 +23,9 @@ _FIRST = (
     "optimizer_steps", "loss_scale", "skipped_steps", "zero_grad_called", "ranks_agree",
     "eval_while_training", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
     "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "unregistered_parameters", "dead_units",
+    "unregistered_parameters", "wrong_backward", "constant_loss_term", "normalizes_one_value",
+    "softmax_dimension",
+    "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",
@@ -133,11 +135,14 @@ def rank(found: Found) -> tuple[int, int]:
         place = _FIRST.index(found.cause)
     elif found.cause in _LAST:
         place += 1 + _LAST.index(found.cause)
-    return (0 if _severity(found) == "error" else 1, place)
+    return (SEVERITIES.index(_severity(found)), place)
 
 
-def _severity(found: Found) -> str:
-    return min(row.severity for row in found.rows)  # "error" comes before "warning"
+def _severity(found: Found) -> Severity:
+    """Return that of the worst finding, or a note if the cause is no problem."""
+    if found.is_note:
+        return "note"
+    return min((row.severity for row in found.rows), key=SEVERITIES.index)
 
 
 def diagnosis_of(found: Found) -> Diagnosis:
@@ -149,7 +154,7 @@ def diagnosis_of(found: Found) -> Diagnosis:
         advice = None if rule is None else rule.mend
     return Diagnosis(
         cause=found.cause,
-        severity="error" if _severity(found) == "error" else "warning",
+        severity=_severity(found),
         sentence=" ".join(found.sentence.split()),
         advice=advice,
         target=found.target,

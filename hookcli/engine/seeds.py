@@ -31,6 +31,17 @@ def has_drawn(seed: int, device: str) -> bool:
     return not torch.equal(torch.cuda.get_rng_state(device), fresh.get_state())
 
 
+def has_drawn_any(seed: int, device: str) -> bool:
+    """Return whether torch, random or numpy drew random numbers since `seed_all`."""
+    if has_drawn(seed, device) or random.getstate() != random.Random(seed).getstate():
+        return True
+    numpy = _numpy_random()
+    if numpy is None:
+        return False
+    fresh = numpy.RandomState(seed % 2**32).get_state()
+    return any(str(a) != str(b) for a, b in zip(numpy.get_state(), fresh, strict=True))
+
+
 def _numpy_random() -> Any:
     """Return numpy.random if numpy is loaded; None too if a model put a stub in its place."""
     random_ = getattr(sys.modules.get("numpy"), "random", None)

@@ -28,7 +28,12 @@ from hookcli.text import counted
 
 _MOST_ROWS = 15
 _LARGEST = 400_000  # characters of a picture: every cell's output is stored in the notebook
-_COLORS = {"error": "#cf222e", "warning": "#9a6700", "good": "#1a7f37"}  # legible on white and dark
+_COLORS = {
+    "error": "#cf222e",
+    "warning": "#9a6700",
+    "note": "#0969da",
+    "good": "#1a7f37",
+}  # legible on white and dark
 
 
 def render(result: Result, view: View) -> str:

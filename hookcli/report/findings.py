@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from hookcli.report.values import Index, absent
 
+Severity: TypeAlias = Literal["error", "warning", "note"]  # the worst first
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 PASSES = "passes"  # the probe with the forwards and backwards, and the rules they were for
 
 
@@ -24,15 +26,15 @@ class CheckRow:
     """The result of one rule for one target. `fingerprint` identifies a finding across runs.
 
     `passed_over` is present if a finding does not count: `status` is then "skip". `cause` is the
-    kind of the problem's cause, if it is not that of the rule; `advice` tells what to try. `step`
-    is the first step of a training that has the problem. In a training with several records, the
-    target begins with the record's name.
+    kind of the problem's cause, if it is not that of the rule; `advice` tells what to try. A note
+    is no problem: it tells what looks like one. `step` is the first step of a training that has the
+    problem. In a training with several records, the target begins with the record's name.
     """
 
     rule: str
     target: str
     status: Literal["pass", "fail", "skip", "error"]
-    severity: Literal["error", "warning"]
+    severity: Severity
     value: Any
     limit: Any
     message: str
@@ -56,7 +58,7 @@ class Diagnosis:
     """
 
     cause: str
-    severity: Literal["error", "warning"]
+    severity: Severity
     sentence: str
     advice: str | None
     target: str

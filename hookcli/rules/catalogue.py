@@ -23,6 +23,7 @@ from hookcli.rules import (
     same_as,
     shapes,
     uncalled_modules,
+    user_code,
 )
 from hookcli.rules.activations import (
     constant,
@@ -33,13 +34,16 @@ from hookcli.rules.activations import (
     saturated,
 )
 from hookcli.rules.gradients import (
+    all_frozen,
     connected,
     flow,
     frozen_by_mistake,
     grad_cuts,
     grad_path,
     grad_share,
+    loss_terms,
     norms,
+    wrong_backward,
 )
 from hookcli.rules.rule import Rule
 from hookcli.rules.trainability import (
@@ -48,6 +52,7 @@ from hookcli.rules.trainability import (
     double_softmax,
     eval_mode,
     gradient_clipping,
+    graph_patterns,
     graph_shapes,
     initial_loss,
     neutral,
@@ -81,8 +86,11 @@ CATALOGUE: dict[str, Rule] = {
         grad_path.RULE,
         grad_cuts.RULE,
         connected.RULE,
+        loss_terms.RULE,
+        wrong_backward.RULE,
         grad_share.RULE,
         frozen_by_mistake.RULE,
+        all_frozen.RULE,
         uncalled_modules.RULE,
         deterministic.RULE,
         batch_independent.RULE,
@@ -119,12 +127,18 @@ CATALOGUE: dict[str, Rule] = {
         double_softmax.RULE,
         graph_shapes.BROADCASTS,
         graph_shapes.RESHAPED,
+        graph_patterns.SOFTMAX,
+        graph_patterns.ONE_VALUE,
+        graph_patterns.LINEAR,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,
         causal.RULE,
         tied_weights.RULE,
         unregistered_parameters.RULE,
+        user_code.RESULT,
+        user_code.BACKWARD,
+        user_code.INPUT,
         neutral.RULE,
         finite_steps.RULE,
         loss_falls.RULE,

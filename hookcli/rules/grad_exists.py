@@ -8,6 +8,14 @@ from collections.abc import Iterator, Mapping
 from hookcli.report.findings import Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
+from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
+from hookcli.rules.gradients.zero_weights import (
+    LATER,
+    ZERO_INITIALIZATION,
+    is_zero_weight,
+    later_gradients,
+    named_with_verb,
+)
 from hookcli.rules.rule import (
     NO_BACKWARD,
     Options,
@@ -20,7 +28,8 @@ from hookcli.rules.rule import (
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.rules.training.series import trained_between, without_sum
-from hookcli.spec.checks import BACKWARD
+from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, join_names
 
 IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart by it
@@ -93,6 +102,40 @@ def _left_out(report: Report) -> set[str]:
     return {name for name in report.training.unheld if idle.intersection(modules_above(name))}
 
 
+def _not_chosen(report: Report, rows: list[ParameterRow]) -> set[str]:
+    """Return the parameters of modules that run with other random numbers or inputs."""
+    chosen = chosen_by_run(report)
+    return {row.name for row in rows if chosen.intersection(modules_above(row.name))}
+
+
+def _later(report: Report, rows: list[ParameterRow]) -> list[ParameterRow]:
+    """Return the parameters whose gradient is zero in the first step only, as was measured."""
+    measured = later_gradients(report)
+    return [row for row in rows if row.name in measured[1]] if measured else []
+
+
+def _first_step_only(report: Report, rows: list[ParameterRow]) -> RuleFinding:
+    """Return the note about parameters that get a gradient after some steps."""
+    steps, _ = later_gradients(report) or (0, None)
+    whose = "its gradient is" if len(rows) == 1 else "their gradients are"
+    after = f"after {counted(steps, 'step')} {whose} not zero"
+    names = {row.name for row in rows}
+    weights = [
+        row.name
+        for row in report.parameters
+        if is_zero_weight(row) and (row.status == "ok" or row.name in names)
+    ]
+    who = counted(len(rows), "parameter")
+    why = f" because {named_with_verb(weights)} zero: a zero initialization" if weights else ""
+    message = f"{who} got zero gradients{why}; {after}"
+    target = owner(weights[0]) if weights else owner(rows[0].name)
+    return RuleFinding(
+        "fail", target, "zero at first", message, len(rows), 0, places(report).get(target),
+        severity="note", cause=ZERO_INITIALIZATION,
+        advice=f"run `--steps {steps + 1}` to see these gradients",
+    )  # fmt: skip
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
@@ -102,7 +145,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         yield no_match("parameter", options["at"])
         return
+    later = _later(report, rows)
     left_out = _left_out(report) | without_sum(report) | trained_between(report)
+    left_out |= {row.name for row in later} | _not_chosen(report, rows)
+    if later:
+        yield _first_step_only(report, later)
     groups = _groups(report, [row for row in rows if row.name not in left_out])
     where = places(report) if groups else {}
     used = {
@@ -120,7 +167,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
-        if advice is None and status == "zero":
+        known = reason_of(report, group) if status == "zero" and not cause else None
+        if known is not None:
+            cause, reason, advice, at = known
+            message, place = f"{message}: {reason}", at or place
+        elif advice is None and status == "zero":
             advice = _ZERO_ADVICE
         yield RuleFinding(
             "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
@@ -132,6 +183,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield passed(f"{reached} got a gradient{aside}", value=0, limit=0)
 
 
+_PROBES = (request_probe(LATER), request_probe(ROUTES), request_probe(ZERO_REASONS))
+
 RULE = Rule(
     name="grad_exists",
     severity="warning",
@@ -142,17 +195,19 @@ RULE = Rule(
     says="every trainable parameter gets a gradient that is not all zeros",
     computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
     "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "
-    "(requires_grad is False). Unreachable and zero are findings. In a training, a "
+    "(requires_grad is False). Unreachable and zero are findings. If a gradient is zero, the model "
+    "is trained for up to four steps: what has a gradient then is a note, as behind a layer that "
+    "is initialised with zeros. In a training, a "
     "parameter that changes between the sampled steps is not reported: it may belong to an expert "
     "that is seldom used. Neither is a bias with a zero gradient if the weight of its layer has a "
     "gradient: the gradients of the outputs cancel.",
     formula="requires_grad implies grad is not None and max |grad| > 0",
     source="pytorch#57776: torch does not report a parameter that no gradient reaches",
     fails="self.head = nn.Linear(8, 2) that forward never uses; x.detach() after the encoder",
-    mend="use the module, freeze it with requires_grad_(False), or remove it. If a later "
-    "layer is initialised with zeros, as in LoRA, the gradient is zero in the first step only",
+    mend="use the module, freeze it with requires_grad_(False), or remove it",
     example='{rule: grad_exists, at: "encoder.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
-    needs=lambda options: (BACKWARD,),
+    needs=lambda options: (BACKWARD, *_PROBES),
+    watches=lambda options: _PROBES,
     judge=judge,
 )

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
-from hookcli.report.findings import CheckRow, PassedOver
+from hookcli.report.findings import CheckRow, PassedOver, Severity
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import UNFINISHED, Rule, RuleFinding
@@ -96,7 +96,7 @@ def row_of(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
         rule=rule.name,
         target=_target(check, finding),
         status=finding.status,
-        severity=check.severity or finding.severity or rule.severity,
+        severity=_severity(rule, check, finding),
         value=finding.value,
         limit=finding.limit,
         message=finding.message,
@@ -106,6 +106,13 @@ def row_of(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
         advice=finding.advice,
         step=finding.step,
     )
+
+
+def _severity(rule: Rule, check: CheckSpec, finding: RuleFinding) -> Severity:
+    """Return that of the check, else of the finding, else of the rule; a note stays one."""
+    if finding.severity == "note":
+        return "note"
+    return check.severity or finding.severity or rule.severity
 
 
 def _passed_over(

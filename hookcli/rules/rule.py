@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from hookcli.report.findings import Severity
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.spec.checks import ProbeRequest
 from hookcli.text import join_names
 
-Severity: TypeAlias = Literal["error", "warning"]
 Status: TypeAlias = Literal["pass", "fail", "skip", "error"]
 Options: TypeAlias = Mapping[str, Any]
 

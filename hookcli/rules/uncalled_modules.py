@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches
 from hookcli.rules.training.series import trained_between
-from hookcli.spec.checks import BACKWARD
+from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
+ROUTES = "other_routes"
 # With a gradient, the parameters of a module were used although it was not called.
 _USED = {"ok", "zero", "non_finite"}
 # A module whose parameters can have no gradient may be used without a call, by its weights.
@@ -46,6 +47,15 @@ def _unheld(report: Report) -> set[str]:
                 name = name.rpartition(".")[0]
                 found.add(name)
     return above - others
+
+
+def chosen_by_run(report: Report) -> set[str]:
+    """Return the modules that run with other random numbers or inputs, as was measured."""
+    found: set[str] = set()
+    for row in report.measurements:
+        if row.probe == ROUTES and isinstance(row.value, Mapping):
+            found.update(row.value.get("modules", ()))
+    return found
 
 
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
@@ -114,6 +124,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     states = _own(report) if report.uncalled else {}
     unheld = _unheld(report) if report.uncalled else set()
+    chosen = chosen_by_run(report) if report.uncalled else set()
     aside, unknown, healthy = 0, 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
@@ -122,7 +133,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if statuses is None and not options["all"]:
             aside += 1
             continue
-        if statuses is not None and statuses & _USED:
+        if (statuses is not None and statuses & _USED) or row.name in chosen:
             continue
         if report.training is not None and (statuses == {"frozen"} or row.name in unheld):
             continue  # such as an EMA copy, which the script writes and does not train
@@ -157,7 +168,9 @@ RULE = Rule(
     says="every module with parameters runs, and no stages of a forward share a BatchNorm",
     computes="Compares the registered modules with those that were called. A module whose "
     "parameters got a gradient without a call counts as called. Only with `all` are modules "
-    "checked that have no parameters, or none that can get a gradient. A BatchNorm in train mode "
+    "checked that have no parameters, or none that can get a gradient. A module that runs with "
+    "other random numbers or inputs, or is in one list with such modules, is not reported: layers "
+    "may be dropped, and samples sent to experts. A BatchNorm in train mode "
     "updates its running statistics in each call. It is reported if one call of a module runs it "
     "repeatedly, unless the layer before or after it repeats too, as in a siamese network.",
     formula="calls(module) >= 1; calls(BatchNorm in training) <= calls of the layer beside it",
@@ -175,6 +188,7 @@ RULE = Rule(
             False,
         ),
     ),
-    needs=lambda options: (BACKWARD,),
+    needs=lambda options: (BACKWARD, request_probe(ROUTES)),
+    watches=lambda options: (request_probe(ROUTES),),
     judge=judge,
 )

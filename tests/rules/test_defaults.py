@@ -26,8 +26,11 @@ RULES = [
     ("grad_path", "warning", "diagnoses", {"at": ("*",), "all": False}),
     ("grad_cuts", "error", "", {"at": "*", "allow": (), "exact": False}),
     ("connected", "error", "", {"at": REQUIRED}),
+    ("constant_loss_term", "warning", "diagnoses", {}),
+    ("wrong_backward", "warning", "diagnoses", {}),
     ("grad_share", "error", "", {"at": REQUIRED, "share": REQUIRED, "within": 10.0}),
     ("frozen_by_mistake", "warning", "diagnoses", ALL),
+    ("all_frozen", "warning", "diagnoses", {}),
     ("uncalled_modules", "warning", "safe diagnoses of_training", {"at": "*", "all": False}),
     ("deterministic", "error", "safe", {"modes": ("eval",)}),
     ("batch_independent", "warning", "safe", {"dim": None, "tolerance": None}),
@@ -100,12 +103,18 @@ RULES = [
     ("double_softmax", "warning", "diagnoses", {}),
     ("loss_broadcasts", "warning", "diagnoses", {}),
     ("reshaped_axes", "warning", "diagnoses", {}),
+    ("softmax_dimension", "warning", "diagnoses", {}),
+    ("normalizes_one_value", "warning", "diagnoses", {}),
+    ("linear_after_linear", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
     ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
     ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
     ("unregistered_parameters", "warning", "diagnoses", {}),
+    ("discarded_result", "warning", "diagnoses", {}),
+    ("module_backward", "warning", "diagnoses", {}),
+    ("unread_input", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
     ("loss_falls", "warning", "of_training", {"steps": 60}),
@@ -186,12 +195,17 @@ def test_the_sets_of_rules_that_nobody_has_to_ask_for():
 def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
     finite = CheckSpec("finite")
     requests = (
-        (probes_of((finite, CheckSpec("grad_exists"), finite)), "values backward first_non_finite"),
+        (
+            probes_of((finite, CheckSpec("grad_exists"), finite)),
+            "values backward first_non_finite later_gradients other_routes zero_reasons",
+        ),
         (probes_of((replace(finite, only_failures=True),)), "first_non_finite"),
         (
             watched(),
-            "first_non_finite unreached activations loss_inputs loss_broadcasts reshaped_axes "
-            "shared_memory unregistered",
+            "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
+            "idle_terms custom_functions function_gradients activations loss_inputs "
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains shared_memory unregistered discarded_results "
+            "module_backwards unread_inputs",
         ),
     )
     for made, names in requests:

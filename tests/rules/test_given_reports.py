@@ -31,10 +31,13 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
 @pytest.mark.parametrize(
     ("message", "rules"),
     [
-        (BACKWARD, ["double_softmax", "exploding_gradient", "frozen", "frozen_by_mistake",
-                    "grad_exists", "grad_norm", "grad_path", "grad_share", "grad_to_weight",
-                    "initial_loss", "loss_broadcasts", "overfits_one_batch", "reshaped_axes",
-                    "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient"]),
+        (BACKWARD, ["constant_loss_term", "double_softmax", "exploding_gradient", "frozen",
+                    "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path", "grad_share",
+                    "grad_to_weight", "initial_loss", "linear_after_linear", "loss_broadcasts",
+                    "normalizes_one_value", "overfits_one_batch", "reshaped_axes",
+                    "softmax_dimension",
+                    "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient",
+                    "wrong_backward"]),
         (NOT_READ, ["all_zero", "dead_units", "empty_mask", "low_variance", "poor_initialization",
                     "range_headroom", "saturated_activation"]),
         (NO_STEPS, ["eval_while_training", "finite_steps", "graphless_training", "learning_rate",

@@ -132,3 +132,28 @@ def test_one_sentence_says_where_gradients_first_differ_from_those_of_a_report(t
         "gradients first differ at layers.2.fc (Linear): layers.2.fc.bias gets no " in row.message
     )
     assert "; 5 more of 10 gradients differ: `detach` at " in row.message
+
+
+class WithLoss(nn.Module):
+    def __init__(self, *, is_frozen):
+        super().__init__()
+        self.a, self.b = nn.Linear(X.shape[-1], 4), nn.Linear(X.shape[-1], 4)
+        self.requires_grad_(not is_frozen)
+        self.key = "out"
+
+    def forward(self, x):
+        return {self.key: (self.a(x) - self.b(x)).pow(2).mean()}
+
+
+@pytest.mark.parametrize(
+    ("is_frozen", "key", "severity"),
+    [(True, "out", "note"), (True, "loss", "warning"), (False, "loss", None)],
+)
+def test_a_model_that_is_frozen_as_a_whole_is_told(is_frozen, key, severity):
+    model = WithLoss(is_frozen=is_frozen)
+    model.key = key
+    rows = [r for r in hookcli.check(model, inputs=X).diagnoses if r.cause == "all_frozen"]
+    assert [row.severity for row in rows] == ([severity] if severity else [])
+    model.eval()
+    report = hookcli.check(model, inputs=X, mode="eval")
+    assert not [row for row in report.diagnoses if row.cause == "all_frozen"]

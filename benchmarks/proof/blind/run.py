@@ -83,8 +83,9 @@ def judge(case):
     said = (_training if case.is_training else _model)(case)
     verdict = [one for one in said if one.severity]
     if not case.is_broken:
-        worst = min((one.severity for one in verdict), default=None)
-        outcome = {"error": WRONGED, "warning": ACCUSED, None: NOTED if said else SILENT}[worst]
+        worst = {one.severity for one in verdict}
+        calm = NOTED if said else SILENT
+        outcome = WRONGED if "error" in worst else ACCUSED if "warning" in worst else calm
     elif verdict and verdict[0].is_about(case):
         outcome = NAMED
     else:

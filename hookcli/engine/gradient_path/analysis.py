@@ -15,7 +15,7 @@ from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachab
 from hookcli.engine.gradient_path.tracer import CallOutput, Cut, GradientTracer
 from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
-from hookcli.report.path_ends.end_rows import CUT, LAYER, REASON
+from hookcli.report.path_ends.end_rows import CUT, LAYER, REASON, TERM
 
 if TYPE_CHECKING:
     from hookcli.report.measured.gradient_path import GradientCut
@@ -111,6 +111,20 @@ def cut_rows(ends: Ends, swallowed: Collection[Cut]) -> Iterator[Measurement]:
     yield Measurement(CUT, "", None, {"count": len(rows)}, None)
     for cut in rows[:_MOST]:
         yield Measurement(CUT, cut.layer or "", None, _described(cut, ends.tracer), None)
+
+
+def term_rows(ends: Ends) -> Iterator[Measurement]:
+    """Yield a row for each term of the loss that has no gradient, by the cut nearest to it.
+
+    Its parameters are trained by other terms: those of a teacher, which none trains, do not count.
+    """
+    known: set[int] = set()
+    for term in ends.tracer.terms:
+        cuts = [c for c in ends.tracer.cuts if c.bit & term.cuts and c.behind & ends.live]
+        if cuts and term.node in ends.nodes and cuts[-1].bit not in known:
+            known.add(cuts[-1].bit)
+            value = {**_described(cuts[-1], ends.tracer), "sum": term.place}
+            yield Measurement(TERM, cuts[-1].layer or "", None, value, None)
 
 
 def layer_rows(ends: Ends) -> Iterator[Measurement]:

@@ -25,6 +25,11 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def apply_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the frame of `apply` of the innermost custom Function whose forward runs."""
+    return next((outer for outer in _outwards(frame) if outer.f_code is _APPLY), None)
+
+
 def custom_function(frame: FrameType | None) -> tuple[str, str | None] | None:
     """Return the name of the custom Function whose forward runs, and the line that called it."""
     for outer in _outwards(frame):

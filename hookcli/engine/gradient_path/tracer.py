@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from hookcli.engine.gradient_path import source_lines
-from hookcli.engine.gradient_path.parameter_reach import ParameterReach
+from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
@@ -53,6 +53,14 @@ class Cut:
     left: bool = False  # its values were read by Python
 
 
+class ConstantTerm(NamedTuple):
+    """A term without a gradient in a sum of scalars that has one: its cuts, and the sum's node."""
+
+    cuts: int
+    node: Any
+    place: str | None
+
+
 class CallOutput(NamedTuple):
     """What a call returned: the nodes of its tensors, and whether any comes from a parameter."""
 
@@ -79,6 +87,7 @@ class GradientTracer(TorchFunctionMode):
     owners : the call that made a node.
     cuts_into : the cuts behind the inputs of each module, by name.
     rounding : the nodes of operators whose gradient is zero, each with its cut.
+    terms : the terms without a gradient in sums of scalars.
 
     """
 
@@ -94,6 +103,8 @@ class GradientTracer(TorchFunctionMode):
         self.functions: dict[str, dict[int, str | None]] = {}
         self.cuts_into: dict[str | None, int] = {}
         self.rounding: dict[Any, Cut] = {}
+        self.terms: list[ConstantTerm] = []
+        self.detached: list[tuple[torch.Tensor, torch.Tensor]] = []  # scalars, with their sources
         self._known: dict[tuple[Any, ...], Cut] = {}
         self._running: list[Call] = []
         self._inputs: dict[int, list[torch.Tensor]] = {}  # of the calls that run
@@ -305,6 +316,36 @@ class _Step:
             tracer.carried.write(tensor, self._cuts | self._cut(tensor, frame))
         if self._graded and _rounds(name, self._kwargs):
             self._note_rounding(results, frame)
+        if results and self._graded and results[0].dim() == 0:
+            self._note_scalar(results[0], frame)
+
+    def _note_scalar(self, result: torch.Tensor, frame: FrameType) -> None:
+        """Note a scalar that is detached, and a term without a gradient in a sum of scalars."""
+        if self._name == "detach":
+            self._tracer.detached.append((result, self._graded[0]))
+        if self._name not in _SUMS or result.grad_fn is None:
+            return
+        reach = self._tracer.reach
+        trained = [tensor for tensor in self._graded if reach.of(tensor)]
+        if len(trained) != 1:
+            return
+        cuts = 0
+        for value in self._args:
+            if isinstance(value, torch.Tensor) and value is not trained[0]:
+                if not self._is_own_value(value, trained[0]) and not _uses_leaf(value):
+                    cuts |= self._tracer.carried.of(value)
+            elif isinstance(value, float):
+                cuts |= self._tracer.brought(self._name, (value,), {})
+        if cuts:
+            place = places.of_frame(frame)
+            self._tracer.terms.append(ConstantTerm(cuts, result.grad_fn, place))
+
+    def _is_own_value(self, term: torch.Tensor, other: torch.Tensor) -> bool:
+        """Return whether a term is computed from the other one, as in `x + (y - x).detach()`."""
+        for tensor, source in self._tracer.detached:
+            if tensor is term:
+                return other.grad_fn in reachable(source)
+        return False
 
     def _written(self, results: list[torch.Tensor]) -> list[torch.Tensor]:
         if self._writes:
@@ -500,10 +541,34 @@ _SHAPE_ONLY = frozenset({
     "exponential_", "bernoulli_", "full_like", "new_full", "retain_grad", "register_hook",
 })  # fmt: skip
 
+# Operators with parameters: what is behind them is computed by a layer.
+_LAYERS = {f"{name}Backward0" for name in ("Addmm", "Mm", "Bmm", "Convolution", "Embedding")}
+
+
+def _uses_leaf(tensor: torch.Tensor) -> bool:
+    """Return whether the gradient of a tensor reaches a leaf without a layer on the way.
+
+    If such an input of the model is the output of another one, as for a part that quantizes, the
+    term trains that.
+    """
+    todo = [] if tensor.grad_fn is None else [tensor.grad_fn]
+    seen = set(todo)
+    for node in todo:  # grows meanwhile
+        if hasattr(node, "variable"):
+            return True
+        if node.name() not in _LAYERS:
+            following = [after for after, _ in node.next_functions if after is not None]
+            todo += [after for after in following if after not in seen]
+            seen.update(following)
+    return False
+
+
 # Each result belongs to the argument at the same position.
 _BY_POSITION = frozenset(
     {"broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"}
 )
+
+_SUMS = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__isub__"})
 
 # Their derivative is zero everywhere; so is that of a division that rounds.
 _ROUNDING = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "floor_divide"})

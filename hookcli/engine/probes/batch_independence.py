@@ -78,7 +78,43 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         return {"why": _QUANTIZED}
     if coupled and dim is None and _may_be_nodes(again, int(value["dim"])):
         return {"why": _NODES}
+    if coupled and not _passes_gradient(again, value):
+        return {"why": _DETACHED}
     return value
+
+
+def _passes_gradient(again: Rerun, value: dict[str, Any]) -> bool:
+    """Return whether the output of the sample has a gradient with respect to other samples.
+
+    True if that cannot be known, since no input is of floating point.
+    """
+    size, dim = _size(again.batch, value["dim"]), value["dim"]
+
+    def leaf(tensor: torch.Tensor) -> torch.Tensor:
+        own = tensor.detach().clone()
+        return own.requires_grad_() if own.is_floating_point() else own
+
+    if not again.plan.grad:
+        return True
+    with again.running("eval", map_batch(again.batch, leaf)) as output:
+        given = again.running_batch
+        inputs = [
+            tensor
+            for _, tensor, _ in argument_leaves(given.args, given.kwargs)
+            if tensor.requires_grad and tensor.dim() > dim and shape_of(tensor)[dim] == size
+        ]
+        out = next(tensor for path, tensor, _ in leaves(output) if path == value["output"])
+        if not inputs or not out.requires_grad or size is None or size not in out.shape:
+            return True
+        kept = value["sample"]
+        part = out.narrow(list(out.shape).index(size), kept, 1)
+        start = torch.view_as_real(part).sum() if part.is_complex() else part.sum()
+        grads = torch.autograd.grad(start, inputs, allow_unused=True)
+    others = [grad for grad in grads if grad is not None]
+    if not any(bool(grad.any()) for grad in others):
+        return True  # nothing depends on the inputs by a gradient, not even the sample itself
+    rest = [i for i in range(size or 0) if i != kept]
+    return any(bool(grad.index_select(dim, torch.tensor(rest)).any()) for grad in others)
 
 
 def _may_be_nodes(again: Rerun, dim: int) -> bool:
@@ -100,6 +136,7 @@ _NODES = (
     "a matrix of the model mixes the rows of dimension 0, which may count nodes: set dim to the "
     "batch dimension"
 )
+_DETACHED = "only values without a gradient, such as a range, pass from one sample to another"
 _QUANTIZED = "layers quantize with the range of all samples, which couples them by rounding"
 
 

@@ -15,10 +15,12 @@ from hookcli.engine.gradient_path.analysis import (
     find_swallowed,
     has_custom_functions,
     layer_rows,
+    term_rows,
 )
 from hookcli.engine.gradient_path.tracer import Cut, GradientTracer
 from hookcli.engine.probes.context import LostGradients, Requests, RerunContext
 from hookcli.engine.probes.rerun import Rerun
+from hookcli.models.batch import map_batch
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
 from hookcli.report.findings import Measurement
@@ -73,6 +75,34 @@ def _stops(again: Rerun, ends: Ends, missing: int, *, everything: bool) -> list[
     if not everything and not missing & ends.live:  # the graph has those, so backward loses them
         return []
     return find_swallowed(ends, lambda: again.backward_from(start))
+
+
+def idle_terms(again: Rerun) -> list[Measurement]:
+    """Return the terms of the loss that have no gradient.
+
+    The inputs get one, to tell the terms that train what computed the inputs.
+    """
+    if is_scripted(again.model.root):
+        return []
+    tracer = GradientTracer(again.model)
+    batch = map_batch(again.batch, _graded)
+    with again.running(again.plan.mode, batch, within=_traced(again, tracer)) as output:
+        tracer.active = again.loss_is_users
+        start = _start(again, output)
+        tracer.active = False
+        rows = list(term_rows(Ends.of(tracer, output, start)))
+    tracer.reach.clear()
+    return rows
+
+
+def _graded(tensor: torch.Tensor) -> torch.Tensor:
+    is_real = tensor.is_floating_point() and tensor.layout is torch.strided
+    return tensor.detach().requires_grad_() if is_real else tensor
+
+
+def measure_terms(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Find the terms of the loss that have no gradient."""
+    return idle_terms(context.again)
 
 
 def _bits(tracer: GradientTracer, names: Collection[str]) -> int:

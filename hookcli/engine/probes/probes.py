@@ -115,7 +115,8 @@ class FurtherRuns(Watcher):
         if not after.again or (failed and not _found_no_gradient(recording)):
             return
         lost = LostGradients.of(after.model, plan, recording)
-        todo = self._reruns(lost, failed=failed)
+        seen = {row.probe for row in recording.measured}
+        todo = self._reruns(lost, seen, failed=failed)
         judged = self._spec.command == "check" and not failed
         if not (todo or judged):
             return
@@ -131,12 +132,15 @@ class FurtherRuns(Watcher):
         if judged:
             recording.measured += passes_of(ran, self._spec.checks)
 
-    def _reruns(self, lost: LostGradients, *, failed: bool) -> list[list[ProbeRequest]]:
+    def _reruns(
+        self, lost: LostGradients, seen: set[str], *, failed: bool
+    ) -> list[list[ProbeRequest]]:
         """Return the requests of each function that runs the model again, in their order."""
         wanted = tuple(
             request
             for request in self._spec.probes
             if (lost or not PROBES[request.name].for_lost)
+            and (PROBES[request.name].after in {"", *seen})
             and (PROBES[request.name].of_failure or not failed)
         )
         groups = grouped(wanted, Way.RERUNS)

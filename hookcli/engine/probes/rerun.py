@@ -74,7 +74,7 @@ class Rerun:
         own = plan.loss in {"probe", "sum", "mean"} or plan.loss.startswith("output:")
         self.loss_is_users = loss is not None or not own  # hookcli's own is no code to follow
         self.batch = self._running = batch
-        self._device = device
+        self.device = device
         self._careful = False
         self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
@@ -93,24 +93,33 @@ class Rerun:
         batch: Batch | None = None,
         *,
         within: AbstractContextManager[None] | None = None,
+        seed: int | None = None,
     ) -> Outputs:
-        """Return the tensors of the output by path. Errors of the model are passed on."""
-        with self.running(mode, batch, within=within) as output:
-            self.draws = has_drawn(self.plan.seed, self._device)
+        """Return the tensors of the output by path. Errors of the model are passed on.
+
+        The seed is that of the plan, if no other is given.
+        """
+        with self.running(mode, batch, within=within, seed=seed) as output:
+            self.draws = has_drawn(self.plan.seed, self.device)
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     def backward(self, output: Any) -> None:
         """Run backward from the plan's loss."""
         self.backward_from(self.loss(output))
 
-    def backward_from(self, start: torch.Tensor) -> None:
+    def backward_from(self, start: torch.Tensor, *, retain_graph: bool = False) -> None:
         """Run backward from a tensor; if it is no scalar, with a gradient of ones."""
         self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
-        start.backward(torch.ones_like(start))  # type: ignore[no-untyped-call]
+        start.backward(torch.ones_like(start), retain_graph=retain_graph)  # type: ignore[no-untyped-call]
 
     def loss(self, output: Any) -> torch.Tensor:
         """Return the plan's loss of the output of the forward that ran last."""
         return self._criterion.loss(output, self._running)
+
+    @property
+    def running_batch(self) -> Batch:
+        """The batch of the forward that ran last."""
+        return self._running
 
     def passes(self) -> PassCounts:
         """Return the forwards and backwards since the last call of this method."""
@@ -137,6 +146,7 @@ class Rerun:
         batch: Batch | None = None,
         *,
         within: AbstractContextManager[None] | None = None,
+        seed: int | None = None,
     ) -> Iterator[Any]:
         """Yield the output of one forward, and restore the model at the end of the block.
 
@@ -148,7 +158,7 @@ class Rerun:
             torch.set_grad_enabled(self.plan.grad),
             within or nullcontext(),
         ):
-            self._start(mode)
+            self._start(mode, seed)
             yield self._call(mode, self.batch if batch is None else batch)
 
     @contextmanager
@@ -165,15 +175,15 @@ class Rerun:
             self._start(mode)
             yield lambda: self._call(mode, self.batch)
 
-    def _start(self, mode: Mode) -> None:
+    def _start(self, mode: Mode, seed: int | None = None) -> None:
         if self.plan.mode != "as-is":  # such a model has only one mode
             set_mode(self.model, mode)
-        seed_all(self.plan.seed)
+        seed_all(self.plan.seed if seed is None else seed)
 
     def _call(self, mode: Mode, batch: Batch) -> Any:
         inputs = copied(batch)
-        if self._device != "cpu":
-            inputs = map_batch(inputs, lambda t: t.to(self._device))
+        if self.device != "cpu":
+            inputs = map_batch(inputs, lambda t: t.to(self.device))
         actual: Mode = "as-is" if self.plan.mode == "as-is" else mode
         self._passes = self._passes.and_then(PassCounts(actual, 1))
         self._running = inputs

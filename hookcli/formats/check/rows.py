@@ -20,18 +20,19 @@ from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names
 
-_ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
+_ORDER = {"error": 0, "fail": 1, "skip": 4, "pass": 5}
+_FAILED = {"error": 1, "warning": 2, "note": 3}
 
 
 def rank(row: CheckRow) -> int:
-    """Return a sort key, worst first: not judged, errors, warnings, skipped, passed."""
-    return 2 if (row.status, row.severity) == ("fail", "warning") else _ORDER[row.status]
+    """Return a sort key, worst first: not judged, errors, warnings, notes, skipped, passed."""
+    return _FAILED.get(row.severity, 1) if row.status == "fail" else _ORDER[row.status]
 
 
 def word(row: CheckRow) -> str:
     """Return the outcome of a row in a word."""
     if row.status == "fail":
-        return "fail" if row.severity == "error" else "warning"
+        return {"error": "fail", "note": "note"}.get(row.severity, "warning")
     return "not judged" if row.status == "error" else row.status
 
 
@@ -70,7 +71,9 @@ def name(row: CheckRow) -> str:
 
 
 def mend(row: CheckRow) -> str:
-    """Return the advice of the rule on how to fix a finding, or ""."""
+    """Return the advice on how to fix a finding: its own, else that of its rule; "" for a note."""
+    if row.advice or row.severity == "note":
+        return escape(row.advice or "")
     rule = CATALOGUE.get(row.rule)
     return "" if rule is None else rule.mend
 
@@ -106,8 +109,8 @@ def where(row: CheckRow) -> str:
 
 
 _OUTCOMES = (
-    ("fail", "failed"), ("warning", "warned"), ("not judged", "not judged"), ("skip", "skipped"),
-    ("pass", "passed"),
+    ("fail", "failed"), ("warning", "warned"), ("not judged", "not judged"), ("note", "noted"),
+    ("skip", "skipped"), ("pass", "passed"),
 )  # fmt: skip
 
 

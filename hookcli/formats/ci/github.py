@@ -24,6 +24,7 @@ from hookcli.report.training import TrainingReport
 from hookcli.text import counted, shorten
 
 _KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
+_COMMANDS = {"warning": "warning", "note": "notice"}  # by severity; others are errors
 _LONGEST = 4000  # characters
 
 
@@ -55,7 +56,7 @@ def _finding(row: CheckRow, report: Report, view: View) -> str:
     more = f"{where}\n{FIX}: {mend}" if mend else where
     word = "not judged" if row.status == "error" else row.severity
     title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
-    name = "warning" if word == "warning" else "error"
+    name = _COMMANDS.get(word, "error")
     return _annotation(name, title, message + more, source)
 
 

@@ -10,7 +10,7 @@ from hookcli.formats.html.data.references import References
 from hookcli.formats.html.page import Finding, Header, link, write_page
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.text import place, sentence
-from hookcli.formats.parts.verdict import nothing_found
+from hookcli.formats.parts.verdict import has_problem, nothing_found
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
@@ -56,7 +56,7 @@ def verdict(report: Report, total: int, good: str | None = None) -> tuple[str, s
     """
     if report.error is not None:
         return "error", f"The run failed: {summary.failure(report.error)}"
-    if total:
+    if total and (report.diagnoses is None or has_problem(report.diagnoses) or good == ""):
         worst = any(row.status == "fail" and row.severity == "error" for row in report.checks)
         worst = worst or any(row.severity == "error" for row in report.diagnoses or ())
         return ("error" if worst else "warning"), f"{counted(total, 'finding')}, the worst first:"

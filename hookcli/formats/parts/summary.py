@@ -214,7 +214,7 @@ def failed(report: Report) -> list[tuple[str, str]]:
         text = f"{escape(check.rule)}, {target}: {escape(' '.join(check.message.split()))}{where}"
         failures.append((label, text))
     return sorted(
-        failures, key=lambda failure: ("error", "not judged", "warning").index(failure[0])
+        failures, key=lambda failure: ("error", "not judged", "warning", "note").index(failure[0])
     )
 
 

@@ -27,22 +27,29 @@ def left_out(report: Report) -> str:
     return f"{counted(left, 'more problem')}: `-f json` lists all" if left else ""
 
 
-def nothing_found(report: Report) -> str:
-    """Return the line of a report without diagnoses; "" if nothing was judged, or the run failed.
+def has_problem(diagnoses: Sequence[Diagnosis]) -> bool:
+    """Return whether one of the diagnoses is more than a note."""
+    return any(item.severity != "note" for item in diagnoses)
 
-    It names what was looked at.
+
+def nothing_found(report: Report) -> str:
+    """Return the line of a report without problems; "" if nothing was judged, or the run failed.
+
+    It names what was looked at. Notes are no problems.
     """
-    if report.diagnoses is None or report.diagnoses or report.error is not None:
+    if report.diagnoses is None or has_problem(report.diagnoses) or report.error is not None:
         return ""
     return f"{GOOD}; {_rules(report.examined or ())}"
 
 
 def nothing_in_steps(report: TrainingReport) -> str:
-    """Return the line of a training without diagnoses: what was looked at, in which of its steps.
+    """Return the line of a training without problems: what was looked at, in which of its steps.
 
     "" if nothing was judged, or the script raised an exception.
     """
-    if report.diagnoses is None or report.diagnoses or report.script.ended == "exception":
+    if report.diagnoses is None or has_problem(report.diagnoses):
+        return ""
+    if report.script.ended == "exception":
         return ""
     trainings = [row.training for row in report.records if row.training is not None]
     total = sum(training.total for training in trainings)

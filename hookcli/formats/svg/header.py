@@ -10,7 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.verdict import Verdict, verdict_of
 
 _MOST = 2  # problems above a picture
-_STYLES = {"error": "wrong", "warning": "mind"}
+_STYLES = {"error": "wrong", "warning": "mind", "note": "muted"}
 
 
 def title_of(report: Report) -> str:

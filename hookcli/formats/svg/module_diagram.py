@@ -74,10 +74,11 @@ def _mark(report: Report, tree: CallTree) -> None:
 def _found(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the target and the severity of each finding."""
     for row in report.checks:
-        if row.status == "fail":
+        if row.status == "fail" and row.severity != "note":
             yield row.target, row.severity
     for item in report.diagnoses or ():
-        yield item.target, item.severity
+        if item.severity != "note":
+            yield item.target, item.severity
 
 
 _LEAST = 620  # pixels of the picture: the lines above the diagram need room

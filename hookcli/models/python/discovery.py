@@ -27,6 +27,7 @@ from hookcli.spec.request import Argument
 from hookcli.text import join_or, nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
+_BUILDS = "build"  # too common a name to come before a class that can be constructed
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,10 @@ def discover(
         return ChosenModel(value, name, f"chose {name}, which the file creates")
     if made and (trained or not roots):
         raise _several(source, list(made))
+    built = names.get(_BUILDS)
+    builds = inspect.isfunction(built) and can_build(built, args)
+    if builds and not any(can_build(kind, args) for kind in roots):
+        return ChosenModel(built, _BUILDS)
     if not roots:
         raise RequestError(
             f"{source} defines no model",
@@ -158,6 +163,8 @@ def discover(
     ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
     best = max(ranks.values())
     first = [kind for kind in roots if ranks[kind] == best]
+    if len(first) > 1 and builds:
+        return ChosenModel(built, _BUILDS)
     if len(first) > 1:
         raise _several(source, [kind.__name__ for kind in roots])
     others = ", ".join(kind.__name__ for kind in roots if kind is not first[0])

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
-from hookcli.report.values import Count
+from hookcli.report.values import Count, Number
 
 CutKind: TypeAlias = Literal["detach", "no_grad", "integer", "operator", "function", "number"]
 
@@ -21,6 +21,12 @@ class GradientCut(TypedDict):
     module: str
     place: str | None
     behind: list[str]
+
+
+class IdleTerm(GradientCut):
+    """A cut behind a term of the loss that has no gradient; `sum` is the line that adds it."""
+
+    sum: str | None
 
 
 class CutCount(TypedDict):
@@ -60,6 +66,31 @@ class LostAtOperator(LostAtLayer):
 
 
 CUTS = NotMeasured | FailedMeasurement | CutCount | GradientCut
+
+
+class ZeroReason(LostPath):
+    """Why gradients are zero: `what` is the operator or the factor, `count` its elements."""
+
+    what: str
+    place: str | None
+    count: Count
+
+
+ZERO_REASON = NotMeasured | FailedMeasurement | ZeroReason
+
+
+class FunctionGradient(TypedDict):
+    """A Function whose backward is not its derivative: both in one direction of an argument."""
+
+    function: str
+    place: str | None
+    argument: str
+    backward: Number
+    difference: Number
+
+
+FUNCTION_GRADIENT = NotMeasured | FailedMeasurement | FunctionGradient
+TERM = NotMeasured | FailedMeasurement | IdleTerm
 CONNECTED = bool
 # What the row of a part without a gradient contains, by the reason; by default an operator.
 _LOST: dict[str, Any] = {

@@ -57,6 +57,34 @@ class ModuleSettings(TypedDict):
     settings: dict[str, Any]
 
 
+class DiscardedResult(TypedDict):
+    """A function whose result is lost, and the line."""
+
+    call: str
+    place: str | None
+
+
+class ModuleBackward(TypedDict):
+    """The class of a module with a backward of its own."""
+
+    module: str
+    place: str | None
+
+
+class UnreadInput(TypedDict):
+    """An argument of forward that its code does not read."""
+
+    argument: str
+    place: str | None
+
+
+class OtherRoutes(TypedDict):
+    """The modules that run with other random numbers or inputs, and those beside them."""
+
+    modules: list[str]
+
+
+OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples
 COUNT_OR_NULL = Size | None

@@ -152,6 +152,51 @@ class Unregistered(TypedDict):
     count: Count
 
 
+class SoftmaxAxes(TypedDict):
+    """A softmax over `dim` of a `shape`, whose shares a product sums over the dimension `summed`.
+
+    `summed` is None if the softmax is over one element.
+    """
+
+    dim: Dimension
+    shape: list[Size]
+    summed: Dimension | None
+    module: str | None
+    place: str | None
+
+
+class LinearChain(TypedDict):
+    """The linear layer that feeds another one alone, and the values in between."""
+
+    first: str
+    hidden: Size
+    module: str | None
+    place: str | None
+
+
+class SingleNorm(TypedDict):
+    """The shape of the result of a norm over groups of one value."""
+
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+SUMS = FUNCTIONS = Count
+
+
+class LaterGradients(TypedDict):
+    """The parameters whose gradient was zero in the first step, and is not after some `steps`.
+
+    `still` are those whose gradient stays zero.
+    """
+
+    steps: Count
+    reached: list[str]
+    still: list[str]
+
+
+LATER_GRADIENTS = NotMeasured | FailedMeasurement | LaterGradients
 EVAL_FORWARD = NotMeasured | FailedMeasurement | EvalForward
 OVERFIT = NotMeasured | FailedMeasurement | Overfit
 CAUSALITY = NotMeasured | FailedMeasurement | Causality

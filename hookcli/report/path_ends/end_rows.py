@@ -2,7 +2,7 @@
 
 `cuts`: an operator at which a gradient's path to the loss ends; the first row has their count.
 `connected`: whether the gradient of the loss reaches an output of a module. `unreached`: why some
-parameters got no gradient.
+parameters got no gradient. `idle_terms`: a term of the loss that has none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from hookcli.report.path_ends.end_sentences import end
 from hookcli.report.report import LayerRow, ParameterRow, Report
 
-CUT, LAYER, REASON = "cuts", "connected", "unreached"
+CUT, LAYER, REASON, TERM = "cuts", "connected", "unreached", "idle_terms"
 
 
 def cuts_of(report: Report) -> list[Mapping[str, Any]]:

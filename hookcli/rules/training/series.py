@@ -122,13 +122,11 @@ def cancelled(report: Report) -> set[str]:
 
 
 def without_sum(report: Report) -> set[str]:
-    """Return biases of a training whose gradient is zero although that of the weight is not.
+    """Return biases whose gradient is zero although that of the weight is not.
 
     The gradient of such a bias is the sum of those of the outputs: they cancel, as those of real
     and generated samples in a critic whose loss is a difference. No shift of the outputs matters.
     """
-    if report.training is None:
-        return set()
     reached = {owner(row.name) for row in report.parameters if row.status == "ok"}
     return {
         row.name

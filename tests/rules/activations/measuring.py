@@ -24,6 +24,11 @@ def found(model, batch, command=hookcli.grads):
     return [(one.cause, one.target) for one in command(model, batch).diagnoses]
 
 
+def failing(model, batch):
+    """The rules of each diagnosis."""
+    return {rule for one in hookcli.grads(model, batch).diagnoses for rule in one.rules}
+
+
 def sentence(model, batch, cause):
     """The sentence about a cause, and its advice."""
     [one] = [one for one in hookcli.grads(model, batch).diagnoses if one.cause == cause]

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import hookcli
-from tests.rules.activations.measuring import found, sentence
+from tests.rules.activations.measuring import failing, found, sentence
 from tests.torch_version import needs_torch
 
 BATCH = torch.linspace(-2, 2, 16 * 8).view(16, 8).sin() * 3
@@ -60,24 +60,24 @@ IGNORING = {
 
 @pytest.mark.parametrize("name", IGNORING)
 def test_a_model_that_ignores_its_input(name):
-    assert "low_variance" in dict(found(seeded(IGNORING[name]), BATCH))
+    assert "low_variance" in failing(seeded(IGNORING[name]), BATCH)
 
 
 @needs_torch("2.10", "activations that are not modules")
 def test_a_softmax_of_one_is_named():
     model = seeded(lambda: Through(last=Do(lambda x: x.softmax(-1)), out=1))
-    text, advice = sentence(model, BATCH, "low_variance")
-    assert text.startswith("softmax of 'last' (Do), after 'b', is over a dimension of size 1")
-    assert advice.startswith("use sigmoid")
+    text, advice = sentence(model, BATCH, "normalizes_one_value")
+    assert text.startswith("softmax in 'last' (Do) is over one element")
+    assert advice.startswith("use a sigmoid")
 
 
 def test_the_layer_that_loses_the_input_is_named():
-    text, _ = sentence(seeded(OneFeature), BATCH.repeat(3, 1), "all_zero")
-    assert text.startswith("the output of 'norm' (LayerNorm) is zero for each of 48 samples")
-    model = seeded(OneFeature)
-    nn.init.ones_(model.norm.bias)
-    text, _ = sentence(model, BATCH, "low_variance")
-    assert text.startswith("the output of 'norm' (LayerNorm) is the same for 16 samples")
+    for bias, rule in ((0.0, "all_zero"), (1.0, "low_variance")):
+        model = seeded(OneFeature)
+        nn.init.constant_(model.norm.bias, bias)
+        text, _ = sentence(model, BATCH.repeat(3, 1), "normalizes_one_value")
+        assert text.startswith("'norm' (LayerNorm) normalizes one value at a time")
+        assert rule in failing(model, BATCH.repeat(3, 1))
 
 
 def test_the_difference_is_that_of_torch():
@@ -155,9 +155,9 @@ HEALTHY = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_what_is_meant_to_be_constant_is_no_fault(name):
     make, batch = HEALTHY[name]
-    causes = {cause for cause, _ in found(seeded(make), batch)}
+    rules = failing(seeded(make), batch)
     expected = {"low_variance"} if name == "dropout of everything" else set()
-    assert causes & {"low_variance", "all_zero"} == expected
+    assert rules & {"low_variance", "all_zero"} == expected
 
 
 def test_zero_weights_count_if_asked_for():

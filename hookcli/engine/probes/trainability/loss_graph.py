@@ -177,7 +177,7 @@ def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node]
 
 def _classes(node: Node) -> int | None:
     """Return the number of shares that a softmax returns; None for a sigmoid."""
-    return int(node._saved_result.shape[_dim(node)]) if node.name() == _SOFTMAX else None
+    return int(node._saved_result.shape[dimension_of(node)]) if node.name() == _SOFTMAX else None
 
 
 def _rows(result: torch.Tensor, dim: int) -> torch.Tensor:
@@ -186,15 +186,16 @@ def _rows(result: torch.Tensor, dim: int) -> torch.Tensor:
     return last.reshape(-1, last.shape[-1]).double()
 
 
-def _dim(node: Node) -> int:
+def dimension_of(node: Node) -> int:
+    """Return the dimension that a softmax normalises; it may be negative."""
     dim = int(node._saved_dim)
     return dim - 2**64 if dim >= 2**63 else dim  # torch reads a negative one as unsigned
 
 
 def _normalised_again(log_softmax: Node, softmax: Node) -> bool:
     """Whether a log_softmax is that of vectors which the softmax has normalised."""
-    logs = _rows(log_softmax._saved_result, _dim(log_softmax))[:_ROWS]
-    shares = _rows(softmax._saved_result, _dim(softmax))
+    logs = _rows(log_softmax._saved_result, dimension_of(log_softmax))[:_ROWS]
+    shares = _rows(softmax._saved_result, dimension_of(softmax))
     if not logs.numel() or logs.shape[1] != shares.shape[1]:
         return False
     rounding = 8 * torch.finfo(log_softmax._saved_result.dtype).eps

@@ -1,0 +1,201 @@
+"""Mistakes in the code of the classes that ran, read from their source.
+
+`discarded_results`: a call that returns a new tensor, which nothing uses. `module_backwards`: a
+method `backward` of a module, which autograd never calls. `unread_inputs`: arguments of the model's
+forward that the batch contains and that its code does not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.models import places
+from hookcli.models.model import Call, CallInputs, Model
+from hookcli.report.findings import Measurement
+from hookcli.spec.request import Spec
+
+DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
+
+# Methods of tensors alone that return a new tensor and change nothing.
+_METHODS = frozenset({
+    "masked_fill", "masked_scatter", "index_fill", "index_add", "index_copy", "scatter_add",
+    "scatter_reduce", "clamp", "clamp_min", "clamp_max", "unsqueeze", "permute", "contiguous",
+    "detach", "softmax", "log_softmax", "sigmoid", "tanh", "flatten", "tril", "triu", "nan_to_num",
+    "expand_as", "view_as", "swapaxes", "squeeze", "transpose", "reshape", "fill_diagonal",
+})  # fmt: skip
+# The same as functions of torch and torch.nn.functional.
+_FUNCTIONS = _METHODS | {
+    "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
+    "stack", "where", "exp", "log", "sqrt", "interpolate", "pad",
+}  # fmt: skip
+_IN_PLACE = {"inplace", "out"}
+_MOST = 10  # findings of one kind
+
+
+class UserCode(ProbeWatcher):
+    """Reads the source of the classes that ran."""
+
+    def __init__(self, probes: tuple[str, ...]) -> None:
+        self.measurements = []
+        self._probes = probes
+        self._kinds: dict[type, str | None] = {}
+        self._root: nn.Module | None = None
+        self._given: CallInputs | None = None
+
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run."""
+        self.measurements.clear()
+        self._kinds.clear()
+        self._root, self._given = model.root, None
+
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Note the class of a module, and the batch of the first call."""
+        if call.module is self._root and self._given is None:
+            self._given = batch
+        if call.module is not None:
+            self._kinds.setdefault(type(call.module), call.name)
+
+    def complete(self) -> None:
+        """Read the source."""
+        seen: set[tuple[str, str | None]] = set()
+        for kind, name in self._kinds.items():
+            for function in _functions(kind) if DISCARDED in self._probes else ():
+                for what, place in _discarded(function):
+                    if (what, place) not in seen and len(seen) < _MOST:
+                        seen.add((what, place))
+                        self._add(DISCARDED, name, {"call": what, "place": place})
+            backward = vars(kind).get("backward") if BACKWARDS in self._probes else None
+            if isinstance(backward, FunctionType) and _takes_gradients(backward):
+                place = _place(backward, backward.__code__.co_firstlineno)
+                self._add(BACKWARDS, name, {"module": kind.__name__, "place": place})
+        if UNREAD in self._probes and self._root is not None and self._given is not None:
+            forward = vars(type(self._root)).get("forward")
+            if isinstance(forward, FunctionType):
+                place = _place(forward, forward.__code__.co_firstlineno)
+                for argument in _unread(forward, *self._given):
+                    self._add(UNREAD, "", {"argument": argument, "place": place})
+        self._root = self._given = None
+
+    def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
+        self.measurements.append(Measurement(probe, name or "", None, value, None))
+
+
+def _is_own(function: object) -> bool:
+    """Return whether a function is in a file of the user, not of an installed package."""
+    file = function.__code__.co_filename if isinstance(function, FunctionType) else ""
+    return bool(file) and places.is_user(file) and not places.is_installed(file)
+
+
+def _place(function: FunctionType, line: int) -> str:
+    return f"{places.show(function.__code__.co_filename)}:{line}"
+
+
+@lru_cache(maxsize=32)
+def _definitions(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a file by their first lines."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    return {
+        node.decorator_list[0].lineno if node.decorator_list else node.lineno: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    code = function.__code__
+    found = _definitions(code.co_filename).get(code.co_firstlineno)
+    return found if found is not None and found.name == code.co_name else None
+
+
+def _functions(kind: type) -> Iterator[FunctionType]:
+    """Yield the forward of a class, and the methods and functions that are called from it."""
+    todo: list[object] = [inspect.getattr_static(kind, "forward", None)]
+    seen: set[int] = set()
+    for found in todo:  # grows meanwhile
+        function = getattr(found, "__func__", found)
+        if not isinstance(function, FunctionType) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        definition = _definition(function) if _is_own(function) else None
+        if definition is None:
+            continue
+        yield function
+        for node in ast.walk(definition):
+            target = node.func if isinstance(node, ast.Call) else None
+            if isinstance(target, ast.Name):
+                todo.append(function.__globals__.get(target.id))
+            elif isinstance(target, ast.Attribute) and _is_name(target.value, "self"):
+                todo.append(inspect.getattr_static(kind, target.attr, None))
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
+    """Yield the calls that are statements of their own although all they do is return a tensor."""
+    definition = _definition(function)
+    for node in ast.walk(definition) if definition is not None else ():
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        if any(keyword.arg in {*_IN_PLACE, None} for keyword in call.keywords):
+            continue
+        name, owner = call.func.attr, call.func.value
+        module = function.__globals__.get(owner.id) if isinstance(owner, ast.Name) else None
+        if module is torch or module is functional:
+            is_pure = name in _FUNCTIONS and not _passes_true(call)
+        else:
+            is_pure = name in _METHODS and not inspect.ismodule(module)
+        if is_pure:
+            yield name, _place(function, call.lineno)
+
+
+def _passes_true(call: ast.Call) -> bool:
+    """Return whether an argument by position is True, as `inplace` may be."""
+    return any(isinstance(one, ast.Constant) and one.value is True for one in call.args)
+
+
+def _takes_gradients(backward: FunctionType) -> bool:
+    """Return whether a method is written as the backward of an autograd Function."""
+    code = backward.__code__
+    names = code.co_varnames[1 : code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
+    return _is_own(backward) and any("grad" in name for name in names)
+
+
+def _unread(forward: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
+    """Yield the arguments with tensors that the code of forward does not read."""
+    definition = _definition(forward) if _is_own(forward) else None
+    if definition is None or inspect.unwrap(forward) is not forward:
+        return
+    names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]
+    given = {**dict(zip(names[1:], args, strict=False)), **kwargs}
+    used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+    if used & {"locals", "vars"}:
+        return
+    statements = [one for one in definition.body if not isinstance(one, ast.Expr)]
+    if not any(isinstance(node, ast.Return) for one in statements for node in ast.walk(one)):
+        return
+    for name, value in given.items():
+        own = name in names and not name.startswith("_")
+        if own and name not in used and isinstance(value, torch.Tensor):
+            yield name
+
+
+def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher that reads the source of what ran."""
+    return [UserCode(tuple(request.name for request in requests))]

@@ -1,0 +1,152 @@
+"""`softmax_dimension`, `normalizes_one_value` and `linear_after_linear`: patterns in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.findings import Measurement
+from hookcli.report.report import Report
+from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.spec.checks import BACKWARD, request_probe
+
+AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
+
+
+def _found(report: Report, probe: str) -> list[Measurement]:
+    return [m for m in report.measurements if m.probe == probe and isinstance(m.value, dict)]
+
+
+def _passed(report: Report, message: str) -> RuleFinding:
+    return skipped(NO_BACKWARD) if report.run.loss is None else passed(message)
+
+
+def _subject(one: Measurement, what: str) -> str:
+    """Return what a module of torch.nn, or a function in the code of another one, is called."""
+    kind = one.value["module"]
+    if kind is None:
+        return what
+    if what in kind.lower():
+        return f"'{one.target}' ({kind})"
+    return f"{what} in '{one.target}' ({kind})" if one.target else f"{what} in the model ({kind})"
+
+
+def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each attention whose weights do not sum to 1."""
+    found = [one for one in _found(report, AXES) if one.value["summed"] is not None]
+    for one in found:
+        dim, shape, summed = one.value["dim"], one.value["shape"], one.value["summed"]
+        message = (
+            f"{_subject(one, 'softmax')} is over dimension {dim} of the scores {shape}, but the "
+            f"product with the values sums over dimension {summed}: the weights do not sum to 1"
+        )
+        yield RuleFinding(
+            "fail", one.target, "axis", message, dim, summed,
+            one.value["place"] or report.model.place,
+            advice=f"use `softmax(dim={summed})`, the dimension of the keys",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "the weights of no attention are normalized over another dimension")
+
+
+def _one_value(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each norm over one value, and each softmax over one."""
+    declared = report.inputs is None or report.inputs.origin != "inferred"
+    norms = [one for one in _found(report, NORMS) if declared or one.value["module"] == "LayerNorm"]
+    softmaxes = [one for one in _found(report, AXES) if one.value["summed"] is None]
+    for one in norms:
+        yield _of_one(
+            report, one, f"{_subject(one, 'norm')} normalizes one value at a time",
+            "remove the norm, or normalize over the features",
+        )  # fmt: skip
+    for one in softmaxes:
+        yield _of_one(
+            report, one, f"{_subject(one, 'softmax')} is over one element",
+            "use a sigmoid for one output, or give the layer an output for each class",
+        )  # fmt: skip
+    if not norms and not softmaxes:
+        yield _passed(report, "every norm and softmax is over several values")
+
+
+def _of_one(report: Report, one: Measurement, what: str, advice: str) -> RuleFinding:
+    message = f"{what}: its output {one.value['shape']} is constant, and no gradient passes"
+    place = one.value["place"] or report.model.place
+    return RuleFinding("fail", one.target, "one value", message, 1, 2, place, advice=advice)
+
+
+def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each linear layer behind another one."""
+    found = _found(report, CHAINS)
+    for one in found:
+        first, hidden = one.value["first"], one.value["hidden"]
+        message = (
+            f"no activation is between '{first}' and '{one.target}': both linear layers compute "
+            f"one linear map, which the {hidden:,} values in between do not limit"
+        )
+        yield RuleFinding(
+            "fail", one.target, f"after {first}", message, place=one.value["place"],
+            severity="note", advice="put an activation between them, or use one linear layer",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "no linear layer follows another one directly")
+
+
+SOFTMAX = Rule(
+    name="softmax_dimension",
+    severity="warning",
+    diagnoses=True,
+    looks_at="attention",
+    says="the weights of an attention sum to 1 over the keys",
+    computes="Follows the autograd graph from the loss. The softmax of products of two computed "
+    "values, as of queries and keys, must sum to 1 along the dimension that the product with the "
+    "values sums over. Not judged: a softmax that is used in several ways, as to divide by its "
+    "sum, one whose scores are not such products, as of a soft assignment, and a product of two "
+    "softmaxes.",
+    formula="sum over the keys of softmax(scores) = 1, before dropout",
+    source="Vaswani et al. 2017, equation 1; torch.softmax",
+    fails="torch.softmax(q @ k.transpose(-2, -1), dim=1) @ v, with the heads in dimension 1",
+    mend="use dim=-1 in softmax, if the keys are in the last dimension of the scores",
+    example="{rule: softmax_dimension, severity: error}",
+    needs=lambda options: (BACKWARD, request_probe(AXES)),
+    watches=lambda options: (request_probe(AXES),),
+    judge=_softmax,
+)
+
+ONE_VALUE = Rule(
+    name="normalizes_one_value",
+    severity="warning",
+    diagnoses=True,
+    looks_at="norms",
+    says="no norm and no softmax is over one value",
+    computes="Follows the autograd graph from the loss. A LayerNorm whose normalized shape has one "
+    "element, and a GroupNorm whose groups have one value, return their bias for any input; a "
+    "softmax over the only output of a linear layer returns 1. A GroupNorm is not judged if the "
+    "batch was inferred: larger inputs may have several values.",
+    formula="values in a group >= 2",
+    source="pytorch#19250: torch refuses one value per channel in BatchNorm only",
+    fails="nn.GroupNorm(64, 64) after nn.AdaptiveAvgPool2d(1); softmax(nn.Linear(64, 1)(x), -1)",
+    mend="remove the norm, or normalize over the features; use a sigmoid for one output",
+    example="{rule: normalizes_one_value}",
+    needs=lambda options: (BACKWARD, request_probe(NORMS), request_probe(AXES)),
+    watches=lambda options: (request_probe(NORMS), request_probe(AXES)),
+    judge=_one_value,
+)
+
+LINEAR = Rule(
+    name="linear_after_linear",
+    severity="warning",
+    diagnoses=True,
+    looks_at="activations",
+    says="an activation is between two linear layers",
+    computes="Follows the autograd graph from the loss. An nn.Linear whose input only another "
+    "nn.Linear computes is a note: the two are one linear map. Not judged: layers with fewer "
+    "values in between than before and after, as a factorization has, frozen layers, and models "
+    "without any activation.",
+    formula="W2 (W1 x + b1) + b2 = (W2 W1) x + (W2 b1 + b2)",
+    source="Goodfellow et al. 2016, chapter 6: a composition of linear functions is linear",
+    fails="self.fc2(self.fc1(x))",
+    mend="put an activation between them, or use one linear layer",
+    example="{rule: linear_after_linear}",
+    needs=lambda options: (BACKWARD, request_probe(CHAINS)),
+    watches=lambda options: (request_probe(CHAINS),),
+    judge=_linear,
+)

@@ -1,0 +1,120 @@
+"""`discarded_result`, `module_backward` and `unread_input`: mistakes in the code that ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hookcli.report.findings import Measurement
+from hookcli.report.report import Report
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.spec.checks import request_probe
+
+DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
+
+
+def _found(report: Report, probe: str) -> list[tuple[Measurement, Mapping[str, Any]]]:
+    rows = ((m, m.value) for m in report.measurements if m.probe == probe)
+    return [(row, value) for row, value in rows if isinstance(value, Mapping) and "place" in value]
+
+
+def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each call whose result is lost."""
+    found = _found(report, DISCARDED)
+    for row, value in found:
+        name, place = value["call"], value["place"]
+        message = f"`{name}` at {place} returns a new tensor, which nothing uses: it has no effect"
+        yield RuleFinding(
+            "fail", row.target, str(name), message, place=place,
+            advice=f"assign the result, as in `x = x.{name}(...)`",
+        )  # fmt: skip
+    if not found:
+        yield passed("no result of a pure function is lost in the code that ran")
+
+
+def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each backward that autograd does not call."""
+    found = _found(report, BACKWARDS)
+    for row, value in found:
+        message = (
+            f"{value['module']} is an nn.Module, so autograd never calls its method `backward`: "
+            "gradients pass as those of its forward"
+        )
+        yield RuleFinding(
+            "fail", row.target, "backward", message, place=value["place"],
+            advice="make it a `torch.autograd.Function` with static methods, and call its `apply`",
+        )  # fmt: skip
+    if not found:
+        yield passed("no module has a backward of its own")
+
+
+def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each input that is not read."""
+    found = _found(report, UNREAD)
+    for _, value in found:
+        message = f"forward does not read its argument '{value['argument']}', which is in the batch"
+        yield RuleFinding(
+            "fail", "", f"unread {value['argument']}", message, place=value["place"],
+            severity="note", advice="use the argument, pass it on, or remove it",
+        )  # fmt: skip
+    if not found:
+        yield passed("forward reads every input")
+
+
+_CODE = (
+    "Reads the source of the classes whose modules ran, if it is in files of the user, not in "
+    "installed packages: their forward, and the methods and functions that it calls. "
+)
+
+RESULT = Rule(
+    name="discarded_result",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="no function that only returns a tensor is called without use of its result",
+    computes=_CODE + "A statement that only calls a function without side effects, as "
+    "`x.masked_fill(mask, value)`, does nothing. Only functions of torch and methods that tensors "
+    "alone have are known.",
+    formula="no statement is a call of a function without side effects",
+    source="QwenLM/Qwen#933; torch.Tensor: methods that change a tensor end with an underscore",
+    fails="mask.masked_fill(pad, float('-inf')) on a line of its own",
+    mend="assign the result, or use the form that ends with an underscore",
+    example="{rule: discarded_result, severity: error}",
+    watches=lambda options: (request_probe(DISCARDED),),
+    judge=_discarded,
+)
+
+BACKWARD = Rule(
+    name="module_backward",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="no nn.Module has a method backward that is meant for autograd",
+    computes=_CODE + "A class of nn.Module with a method `backward` that takes gradients, by the "
+    "names of its arguments, is a finding: autograd calls only that of a Function.",
+    formula="backward(self, grad...) is a method of a torch.autograd.Function",
+    source="torch.autograd.Function; hash2430/pitchtron#3",
+    fails="class GradientReversal(nn.Module) with def backward(self, grad): return -grad",
+    mend="make it a torch.autograd.Function, and call its apply",
+    example="{rule: module_backward}",
+    watches=lambda options: (request_probe(BACKWARDS),),
+    judge=_backwards,
+)
+
+INPUT = Rule(
+    name="unread_input",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="the model's forward reads every tensor of the batch",
+    computes=_CODE + "An argument of the model's forward that has a tensor in this run, and that "
+    "no line of forward reads, is a note: the interface may require it. Names that begin with an "
+    "underscore are not reported.",
+    formula="each argument of forward is read",
+    source="p2irc/UDA4POC#3",
+    fails="def forward(self, x, weight=1.0): return self.head(self.body(x))",
+    mend="use the argument, pass it on, or remove it",
+    example="{rule: unread_input}",
+    watches=lambda options: (request_probe(UNREAD),),
+    judge=_unread,
+)

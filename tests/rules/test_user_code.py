@@ -1,0 +1,122 @@
+"""Mistakes in the source of the classes that ran, and code that only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import hookcli
+
+X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+RULES = ("discarded_result", "module_backward", "unread_input")
+
+
+def found(model, inputs=X):
+    report = hookcli.check(model, inputs=inputs)
+    return [row for row in report.checks if row.status == "fail" and row.rule in RULES]
+
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.log = nn.Linear(8, 8), []
+
+
+class LostMask(Base):
+    def forward(self, x):
+        y = self.net(x)
+        y.masked_fill(x > 0, 0.0)
+        return y
+
+
+def clean(y):
+    F.relu(y)
+    return y
+
+
+class LostInHelpers(Base):
+    def forward(self, x):
+        return self.finish(clean(self.net(x)))
+
+    def finish(self, y):
+        torch.clamp(y, 0, 1)
+        return y
+
+    def never_called(self, y):
+        y.detach()
+        return y
+
+
+class Used(Base):
+    """What has an effect, belongs to something else, or is used."""
+
+    def forward(self, x):
+        y = self.net(x).clone()
+        y.masked_fill_(x > 0, 0.0)
+        F.relu(y, inplace=True)
+        F.relu(y, True)
+        torch.clamp(y, 0, 1, out=y)
+        self.log.clear()
+        self.log.append(y.detach())
+        y.requires_grad_() if not y.requires_grad else y.detach()
+        return y.squeeze()
+
+
+class Reversal(nn.Module):
+    def forward(self, x):
+        return x
+
+    def backward(self, grad_output):
+        return -grad_output
+
+
+class Manual(Base):
+    """A method that starts backward, as in libraries of trainings."""
+
+    def forward(self, x):
+        return self.net(x)
+
+    def backward(self, loss):
+        loss.backward()
+
+
+class Unread(Base):
+    def forward(self, x, scale=1.0, _unused=None):
+        return self.net(x)
+
+
+class Read(Base):
+    def forward(self, x, scale=None, **more):
+        return self.net(x) if scale is None else self.net(x) * scale
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (LostMask(), ["`masked_fill` at tests/rules/test_user_code.py:30"]),
+        (LostInHelpers(), ["`clamp` at tests/rules/test_user_code.py:44",
+                           "`relu` at tests/rules/test_user_code.py:35"]),
+        (Used(), []),
+    ],
+)  # fmt: skip
+def test_a_result_that_is_lost_is_found(model, words):
+    rows = found(model)
+    assert sorted(row.message.split(" returns")[0] for row in rows) == sorted(words)
+    assert all((row.rule, row.severity) == ("discarded_result", "warning") for row in rows)
+
+
+def test_a_backward_that_autograd_never_calls_is_found():
+    (row,) = found(nn.Sequential(nn.Linear(8, 8), Reversal()))
+    assert (row.rule, row.target) == ("module_backward", "1")
+    assert row.message.startswith("Reversal is an nn.Module, so autograd never calls")
+    assert found(Manual()) == []
+
+
+def test_an_input_that_forward_does_not_read_is_a_note():
+    (row,) = found(Unread(), (X, torch.ones(()), torch.ones(())))
+    assert (row.rule, row.severity) == ("unread_input", "note")
+    assert "its argument 'scale'" in row.message
+    assert found(Unread()) == []  # the batch does not have it
+    assert found(Read(), (X, torch.ones(()))) == []

@@ -1,0 +1,159 @@
+"""Patterns in the graph of a loss: what is found, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import hookcli
+
+X = torch.randn(2, 6, 8, generator=torch.Generator().manual_seed(1))
+RULES = ("softmax_dimension", "normalizes_one_value", "linear_after_linear")
+
+
+def found(model, inputs=X):
+    report = hookcli.check(model, inputs=inputs)
+    return [(row.rule, row.severity) for row in report.checks
+            if row.status == "fail" and row.rule in RULES]  # fmt: skip
+
+
+class Attention(nn.Module):
+    """One function of queries, keys and values."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.qkv, self.function = nn.Linear(8, 24), function
+
+    def forward(self, x):
+        return self.function(*self.qkv(x).chunk(3, -1))
+
+
+def heads(q, k, v, dim, drop=0.0):
+    q, k, v = (z.view(2, 6, 2, 4).transpose(1, 2) for z in (q, k, v))
+    weights = F.dropout((q @ k.transpose(-2, -1) / 2).softmax(dim), drop)
+    return (weights @ v).transpose(1, 2).reshape(2, 6, 8)
+
+
+def einsum(q, k, v, dim):
+    weights = torch.einsum("bid,bjd->bij", q, k).softmax(dim)
+    return torch.einsum("bij,bjd->bid", weights, v)
+
+
+def slots(q, k, v):
+    """Slot attention: a softmax over the queries, divided by the sum over the keys."""
+    weights = (q @ k.transpose(1, 2)).softmax(1)
+    return (weights / weights.sum(2, keepdim=True)) @ v
+
+
+def assigned(q, k, v):
+    """NetVLAD and DiffPool: a soft assignment of each position to a cluster."""
+    return q.softmax(2).transpose(1, 2) @ v
+
+
+def linear_attention(q, k, v):
+    return q.softmax(-1) @ (k.softmax(1).transpose(1, 2) @ v)
+
+
+def both_ways(q, k, v):
+    """BiDAF: from keys to queries and back."""
+    scores = q @ k.transpose(1, 2)
+    return scores.softmax(2) @ scores.softmax(1).transpose(1, 2) @ v
+
+
+def transposed(q, k, v):
+    """SAGAN: the keys are in dimension 1."""
+    return (v.transpose(1, 2) @ (k @ q.transpose(1, 2)).softmax(1)).transpose(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "dim"),
+    [
+        (lambda *x: heads(*x, 1), 3),  # the heads
+        (lambda *x: heads(*x, 2), 3),  # the queries
+        (lambda *x: heads(*x, 2, 0.5), 3),
+        (lambda *x: einsum(*x, 1), 2),
+    ],
+)
+def test_weights_that_do_not_sum_to_one_are_found(function, dim):
+    assert found(Attention(function)) == [("softmax_dimension", "warning")]
+    report = hookcli.check(Attention(function), inputs=X)
+    assert f"sums over dimension {dim}: " in report.diagnoses[0].sentence
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda *x: heads(*x, 3), lambda *x: heads(*x, -1, 0.5), lambda *x: einsum(*x, 2), slots,
+        assigned, linear_attention, both_ways, transposed, F.scaled_dot_product_attention,
+    ],
+)  # fmt: skip
+def test_weights_that_sum_to_one_or_are_no_attention_pass(function):
+    assert found(Attention(function)) == []
+
+
+class Scores(nn.Module):
+    """A softmax over the scores of some positions."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.score, self.last = nn.Linear(8, count), nn.Linear(8, 2)
+
+    def forward(self, x):
+        weights = self.score(x).softmax(-1)
+        return self.last(weights.mean(-1, keepdim=True) * x)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Scores(1), True),
+        (Scores(2), False),
+        (nn.Sequential(nn.Linear(8, 4), nn.Unflatten(2, (4, 1)), nn.LayerNorm(1)), True),
+        (nn.Sequential(nn.Linear(8, 4), nn.LayerNorm(4)), False),
+        (nn.Sequential(nn.Flatten(), nn.Linear(48, 4), nn.GroupNorm(4, 4)), True),
+        (nn.Sequential(nn.Flatten(), nn.Linear(48, 4), nn.GroupNorm(2, 4)), False),
+        (nn.Sequential(nn.Conv1d(6, 4, 3), nn.GroupNorm(4, 4)), False),
+    ],
+)
+def test_a_norm_or_a_softmax_over_one_value_is_found(model, is_found):
+    assert found(model) == ([("normalizes_one_value", "warning")] if is_found else [])
+
+
+def test_what_follows_from_a_norm_over_one_value_is_one_diagnosis():
+    model = nn.Sequential(nn.Linear(8, 4), nn.Unflatten(2, (4, 1)), nn.LayerNorm(1))
+    report = hookcli.check(model, inputs=X)
+    assert [row.cause for row in report.diagnoses] == ["normalizes_one_value"]
+
+
+class Tail(nn.Module):
+    """Two linear layers, and what else uses the values in between."""
+
+    def __init__(self, hidden, between=nn.Identity(), keep=False, before=torch.relu):
+        super().__init__()
+        self.body, self.before = nn.Linear(8, 8), before
+        self.first, self.second = nn.Linear(8, hidden), nn.Linear(hidden, 5)
+        self.between, self.keep = between, keep
+
+    def forward(self, x):
+        y = self.between(self.first(self.before(self.body(x))))
+        return self.second(y), y if self.keep else y.detach()
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Tail(16), True),
+        (Tail(5), True),
+        (Tail(4), False),  # a factorization
+        (Tail(16, nn.ReLU()), False),
+        (Tail(16, nn.Dropout(0.5)), False),
+        (Tail(16, nn.LayerNorm(16)), False),
+        (Tail(16, keep=True), False),
+        (Tail(16, nn.ReLU(), before=lambda x: x), True),  # of the body and the first one
+        (Tail(16, before=torch.cos), False),  # no activation at all
+    ],
+)
+def test_a_linear_layer_behind_another_one_is_a_note(model, is_found):
+    assert found(model) == ([("linear_after_linear", "note")] if is_found else [])

@@ -368,6 +368,11 @@ class Record:
         self._copies.clear()
         step.update_norm = math.hypot(*updates) if updates else None
 
+    def _count_idle(self) -> int:
+        """Count the parameters of no root of these steps that got no gradient in any of them."""
+        known = self._reached.union(*(other.root.parameter_ids() for other in self.shared))
+        return sum(id(p) not in known for p in self._others)
+
     def info(self, unheld: tuple[str, ...]) -> TrainingInfo:
         """Return the record as plain data."""
         root = self.root
@@ -383,9 +388,7 @@ class Record:
                 largest_weight_decay=None
                 if self._decay is None or max(self.groups, len(self.merged)) < 2
                 else number(self._decay),
-                elsewhere_idle=sum(id(p) not in self._reached for p in self._others)
-                if self.sampled and not self.merged
-                else None,
+                elsewhere_idle=self._count_idle() if self.sampled and not self.merged else None,
             )
         count = len(self.sampled)
         return TrainingInfo(
@@ -425,6 +428,7 @@ class Record:
             partly=root.partly_seen() or None,
             omitted=self.sampling.omitted or None,
             shared=tuple(other.name for other in self.shared) or None,
+            modes=root.modes.info(),
         )
 
     def form(self) -> str:

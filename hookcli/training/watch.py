@@ -164,7 +164,7 @@ class Watch:
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is not None and by_hand.is_new(root):
                 root.pause()
-                root.ended_step()
+                root.ended_step(by_hand.step - 1)
         record = self._trained.last_of.get(id(root))
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
@@ -303,7 +303,7 @@ class Watch:
             self._note_order(record)
         self._trained.last_of[id(root)] = record
         root.rest()
-        root.ended_step()
+        root.ended_step(step.step)
         self._backward.awaited.discard(id(record))
         if record.is_never_zeroed or self._is_sampled_in(record):
             record.keep_gradient_norms()

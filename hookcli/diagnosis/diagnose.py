@@ -20,10 +20,11 @@ from hookcli.spec.checks import CheckSpec
 # it more often than the other way round.
 _FIRST = (
     "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
-    "optimizer_steps", "loss_scale", "skipped_steps", "zero_grad_called", "ranks_agree",
-    "eval_while_training", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
-    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "unregistered_parameters", "dead_units",
+    "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
+    "plateau_mode", "warmup_restarts",
+    "skipped_steps", "zero_grad_called", "ranks_agree", "eval_while_training", "grad_norm_spikes",
+    "grad_norm_grows", "update_ratio", "saturated_activation", "vanishing_gradient",
+    "exploding_gradient", "poor_initialization", "unregistered_parameters", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

@@ -50,10 +50,11 @@ class OptimizerInfo:
     """The optimizer of a record.
 
     `parameters` is the number of its tensors, and `elsewhere` the number of those that are not
-    parameters of the root; `elsewhere_idle` counts those of them that are parameters of no
-    other root of the same steps, and whose gradient was None at every sampled step. `merged` is the number of optimizers that step inside backward and are counted as
-    one. `options` are the numbers of its first group, such as lr and weight_decay;
-    `largest_weight_decay` is that of all groups, if there are several.
+    parameters of the root; `elsewhere_idle` counts those of them that are parameters of no other
+    root of the same steps, and whose gradient was None at every sampled step. `merged` is the
+    number of optimizers that step inside backward and are counted as one. `options` are the
+    numbers of its first group, such as lr and weight_decay; `largest_weight_decay` is that of all
+    groups, if there are several.
     """
 
     type: str

@@ -41,6 +41,7 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
+from hookcli.rules.script import gradient_use, loaded_weights, schedules
 from hookcli.rules.trainability import (
     batch_norm_single,
     causal,
@@ -139,6 +140,12 @@ CATALOGUE: dict[str, Rule] = {
         modes.GRAPHLESS,
         scaler.SKIPPED,
         scaler.SCALE,
+        gradient_use.USED,
+        gradient_use.CLIPPING,
+        loaded_weights.RULE,
+        schedules.STEPS,
+        schedules.MODE,
+        schedules.RESTARTS,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -1,7 +1,7 @@
 """Watches the training of the script in this process: finds its roots, optimizers and steps.
 
-Nothing is patched but the function to which PyTorch tells that torch.compile is called: its first
-call ends the use of hooks on all modules.
+What is patched: the function to which PyTorch tells that torch.compile is called, whose first call
+ends the use of hooks on all modules, and the functions in observers/torch_calls.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from torch.optim.optimizer import (
 )
 
 from hookcli.engine.statistics.readable import read_parts
+from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
 from hookcli.report.training import (
@@ -36,6 +39,8 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.guard import Guard
 from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.catalogue import Observers
+from hookcli.training.observers.torch_calls import TorchCalls
 from hookcli.training.records import Record, largest_rate, learning_rate
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
@@ -63,11 +68,15 @@ class Watch:
         if job.spec.stream is not None:
             self._sink = StreamedSink(job.spec.stream)
         self._ending: BaseException | None = None
+        self._observers = Observers(self._seen)
+        self._torch_calls = TorchCalls(self._observers.all, self._guard)
         self._calls = RootCalls(
             self._seen,
             self._guard,
             forward_begins=self._forward_begins,
             backward_begins=lambda root: self._backward.begins(root),
+            constructed=self._constructed,
+            compiling=self._torch_calls.stop,
             sink=self._sink,
         )
         self._trained = TrainedRoots(
@@ -88,6 +97,7 @@ class Watch:
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
         self._calls.start()
+        self._torch_calls.start()
         if self._seen.ranks is not None:
             self._seen.ranks.open()
 
@@ -118,6 +128,7 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        self._torch_calls.stop()
         for root in self._seen.roots.values():
             root.close()
         self._calls.forget_compiling()
@@ -127,6 +138,7 @@ class Watch:
         if self._guard.open:
             self._guard(self._end_merged)()
             self._guard(self._end_by_hand)()
+            self._guard(self._observers.finish)()
         self.abandon()
         self._guard.open = True
         found = self._guard(self._seen.record_reports)()
@@ -141,7 +153,17 @@ class Watch:
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
-        return self._seen.report(records, script)
+        return self._with_facts(self._seen.report(records, script))
+
+    def _with_facts(self, report: TrainingReport) -> TrainingReport:
+        facts = self._observers.facts.rows()
+        return replace(report, facts=facts or None, looked_for=self._observers.kinds)
+
+    def _constructed(self, optimizer: Any, frame: FrameType) -> None:
+        """Tell the observers of an optimizer that is being constructed."""
+        place = places.of_frame(frame)
+        for tell in self._observers.constructed:
+            tell(optimizer, place)
 
     def _end_by_hand(self) -> None:
         """Measure the last updates that the script made itself; drop passes that trained nothing.
@@ -244,6 +266,8 @@ class Watch:
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._backward.pending)))
+        for tell in self._observers.before_step:
+            tell(optimizer, records)
         norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         own = self._backward.of_step(records)
@@ -279,6 +303,8 @@ class Watch:
                 record.root.optimizing(now=False)
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
                 self._end_step(record, own)
+        for tell in self._observers.after_step:
+            tell(optimizer, records)
         self._backward.ended_step()
         self._after_steps(records)
 
@@ -350,6 +376,7 @@ class Watch:
             job.script.name, job.script.arguments, job.script.is_module, "completed", 0
         )
         report = self._seen.report(self._seen.record_reports(final=False)[0], script)
+        report = self._with_facts(report)
         spec = job.spec
         judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)
         return bool(with_training_verdict(judged).diagnoses)

@@ -121,6 +121,12 @@ RULES = [
     ("graphless_training", "warning", "of_training", ALL),
     ("skipped_steps", "error", "of_training", {"share": 0.2}),
     ("loss_scale", "error", "of_training", {"least": 1.0}),
+    ("gradients_used", "warning", "of_training", {}),
+    ("clipping_used", "warning", "of_training", {}),
+    ("loaded_weights", "warning", "of_training", {}),
+    ("schedule_steps", "error", "of_training", {}),
+    ("plateau_mode", "warning", "of_training", {}),
+    ("warmup_restarts", "warning", "of_training", {"times": 3}),
 ]
 
 

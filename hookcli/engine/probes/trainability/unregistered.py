@@ -51,7 +51,9 @@ class UnregisteredParameters(ProbeWatcher):
         if model is None or any(hasattr(held, "_local_tensor") for held in self._held):
             return  # a further step, or parameters that are sharded
         strange = [
-            (leaf, owners.of(number)) for leaf, number in _leaves(start) if self._is_strange(leaf)
+            (leaf, owners.of(number))
+            for leaf, number in leaves_of_graph(start)
+            if self._is_strange(leaf)
         ]
         if not strange:
             return
@@ -91,7 +93,7 @@ def _same_memory(held: torch.Tensor, leaf: torch.Tensor) -> bool:
         return False
 
 
-def _leaves(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
+def leaves_of_graph(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
     """Yield each leaf of a graph with the number of a node that uses it."""
     waiting = [] if start.grad_fn is None else [start.grad_fn]
     seen = set(waiting)

@@ -1,0 +1,36 @@
+"""The observers of each training. A new one is a row of `OBSERVERS`."""
+
+from __future__ import annotations
+
+from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.loaded_weights import LoadedWeights
+from hookcli.training.observers.observer import Facts, Observer, methods
+from hookcli.training.observers.schedules import Schedules
+
+OBSERVERS: tuple[type[Observer], ...] = (
+    GradientUse,
+    LoadedWeights,
+    Schedules,
+)
+
+
+class Observers:
+    """All observers of one training, and the facts that they find."""
+
+    def __init__(self, seen: ObservedScript) -> None:
+        self.facts = Facts()
+        self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
+        self.constructed = methods(self.all, "constructed")
+        self.before_step = methods(self.all, "before_step")
+        self.after_step = methods(self.all, "after_step")
+
+    def finish(self) -> None:
+        """Let the observers add what is known at the end of the script."""
+        for observer in self.all:
+            observer.finish()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of facts that are looked for."""
+        return tuple(kind for observer in self.all for kind in observer.kinds)

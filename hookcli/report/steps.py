@@ -113,6 +113,7 @@ class TrainingInfo:
     with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
     `train_modules` those that ran in train mode, in forwards that a backward pass for the
     parameters reached; `eval_steps` are the sampled steps of the former. `modes` counts all steps.
+    `losses` is the number of backward passes whose graph was looked at when they began.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
     mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
     was still there, unchanged, when backward began; False if none was there at one of them, and
@@ -160,3 +161,4 @@ class TrainingInfo:
     omitted: Count | None = absent()  # noqa: RUF009  # it is a field()
     shared: tuple[str, ...] | None = absent()  # it is a field()
     modes: ModesInfo | None = absent()  # noqa: RUF009  # it is a field()
+    losses: Count | None = absent()  # noqa: RUF009  # it is a field()

@@ -41,7 +41,7 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
-from hookcli.rules.script import gradient_use, loaded_weights, schedules
+from hookcli.rules.script import gradient_use, loaded_weights, losses, schedules
 from hookcli.rules.trainability import (
     batch_norm_single,
     causal,
@@ -146,6 +146,9 @@ CATALOGUE: dict[str, Rule] = {
         schedules.STEPS,
         schedules.MODE,
         schedules.RESTARTS,
+        losses.CONSTANT,
+        losses.VALUES,
+        losses.ENTROPY,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

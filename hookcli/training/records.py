@@ -429,6 +429,7 @@ class Record:
             omitted=self.sampling.omitted or None,
             shared=tuple(other.name for other in self.shared) or None,
             modes=root.modes.info(),
+            losses=root.losses or None,
         )
 
     def form(self) -> str:

@@ -28,6 +28,7 @@ from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
+from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink
@@ -140,6 +141,8 @@ class RootWatch:
         self.train_modules: set[str] = set()
         self.eval_steps: set[int] = set()  # sampled ones
         self.modes = ModeCounts()
+        self.measured: list[Measurement] = []  # of the losses that were looked at
+        self.losses = 0
         self._known_modes: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
         self._layers_with_modes: list[tuple[str, nn.Module]] = [
             (names[0], module)
@@ -510,7 +513,11 @@ class RootWatch:
                 recording.findings = list(hooks.clock.findings)
             else:
                 hooks.engine.judge(recording, None)
-        recording = replace(recording, warnings=list(recording.warnings))
+        recording = replace(
+            recording,
+            warnings=list(recording.warnings),
+            measured=[*recording.measured, *self.measured],
+        )
         if not gradients.empty:
             gradients.record(recording)
         take_inventory(model, recording, self._before)

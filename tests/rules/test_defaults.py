@@ -127,6 +127,9 @@ RULES = [
     ("schedule_steps", "error", "of_training", {}),
     ("plateau_mode", "warning", "of_training", {}),
     ("warmup_restarts", "warning", "of_training", {"times": 3}),
+    ("constant_term", "warning", "of_training", {}),
+    ("loss_values", "warning", "of_training", {}),
+    ("entropy_sign", "warning", "of_training", {}),
 ]
 
 

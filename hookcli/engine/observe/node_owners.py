@@ -30,7 +30,11 @@ class NodeOwners(Watcher):
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Note the number of the next node as the end of a call."""
-        self._ends[call.order] = next_sequence_nr()
+        self.end(call, next_sequence_nr())
+
+    def end(self, call: Call, number: int) -> None:
+        """Note the number of the first node after a call."""
+        self._ends[call.order] = number
 
     def of(self, number: int) -> int | None:
         """Return the order of the innermost call that made the node with this number."""

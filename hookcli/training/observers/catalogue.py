@@ -5,12 +5,14 @@ from __future__ import annotations
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.loaded_weights import LoadedWeights
+from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.observer import Facts, Observer, methods
 from hookcli.training.observers.schedules import Schedules
 
 OBSERVERS: tuple[type[Observer], ...] = (
     GradientUse,
     LoadedWeights,
+    LossLook,
     Schedules,
 )
 

@@ -297,3 +297,108 @@ def unwrapped(node: ast.expr | None) -> ast.expr | None:
     ):
         node = node.func.value
     return node
+
+
+def current_value(
+    node: ast.expr | str, frame: FrameType, line: int | None = None
+) -> torch.Tensor | None:
+    """Return the tensor that a name had on a line: None if it was assigned after that, or is none.
+
+    Also that of a name with methods that keep its values, such as `detach`.
+    """
+    expression = ast.parse(node, mode="eval").body if isinstance(node, str) else node
+    if not isinstance(expression, ast.Name | ast.Attribute):
+        return None
+    body = _body_of(frame)
+    if line is not None and isinstance(expression, ast.Name) and body is not None:
+        for other in _own_nodes(body):
+            at = getattr(other, "lineno", 0)
+            if line < at <= frame.f_lineno and _assigns(other, expression.id):
+                return None
+    value = value_of(expression, frame)
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def sign_of_entropy(frame: FrameType) -> tuple[str, int, int] | None:
+    """Return the name, line and sign of the entropy of a policy in the loss whose backward runs.
+
+    A policy is a distribution of torch.distributions, with a log_prob of its own samples in the
+    same function. None if there is none, or if its sign is not known.
+    """
+    body = _body_of(frame)
+    start = None if body is None else _called(body, frame.f_lineno)
+    if body is None or start is None:
+        return None
+    for name, line, sign in _signed(start, body, frame, frame.f_lineno, 1, _MOST_ASSIGNMENTS):
+        made = unwrapped(_assigned(body, name, line))
+        policy = _method_of(made, "entropy")
+        if policy is None or not _is_policy(policy, body, frame):
+            continue
+        value = value_of(ast.Name(name), frame)
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            return name, line, sign
+    return None
+
+
+def _method_of(node: ast.expr | None, method: str) -> ast.expr | None:
+    """Return the object whose method a call calls."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method
+    ):
+        return node.func.value
+    return None
+
+
+def _is_policy(policy: ast.expr, body: ast.AST, frame: FrameType) -> bool:
+    """Return whether actions are sampled from a distribution, and their log_prob is computed."""
+    if not isinstance(value_of(policy, frame), torch.distributions.Distribution):
+        return False
+    text = ast.unparse(policy)
+    used = {
+        node.func.attr
+        for node in _own_nodes(body)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == text
+    }
+    return {"sample", "log_prob"} <= used
+
+
+def _signed(
+    node: ast.expr, body: ast.AST, frame: FrameType, line: int, sign: int, deep: int
+) -> Iterator[tuple[str, int, int]]:
+    """Yield the names in a sum with their lines and signs, as far as these are known."""
+    node = unwrapped(node) or node
+    if isinstance(node, ast.Name):
+        made = _assigned(body, node.id, line)
+        if made is not None and deep and _is_sum(unwrapped(made) or made):
+            yield from _signed(made, body, frame, made.lineno, sign, deep - 1)
+        else:
+            yield node.id, line, sign
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield from _signed(node.operand, body, frame, line, -sign, deep)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from _signed(node.left, body, frame, line, sign, deep)
+        right = -sign if isinstance(node.op, ast.Sub) else sign
+        yield from _signed(node.right, body, frame, line, right, deep)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for factor, rest in ((node.left, node.right), (node.right, node.left)):
+            number = _number(factor, frame)
+            if number:
+                yield from _signed(rest, body, frame, line, sign if number > 0 else -sign, deep)
+                return
+
+
+def _number(node: ast.expr, frame: FrameType) -> float | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int | float) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _number(node.operand, frame)
+        return None if value is None else -value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _number(node.left, frame), _number(node.right, frame)
+        return None if left is None or right is None else left * right
+    value = value_of(node, frame)
+    return float(value) if isinstance(value, int | float) else None

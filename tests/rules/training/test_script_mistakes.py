@@ -324,3 +324,192 @@ def test_a_warm_up_that_begins_again_in_each_epoch():
         lambda step: 0.001 * (1 + min(step, 10)),  # one warm-up
     ):
         assert findings(judged(scheduled(None, set_rate=healthy)), "warmup_restarts") == []
+
+
+# Losses
+
+
+def trained_by(loss_of, *, net=None, count=12):
+    """A training whose loss is `loss_of(net, x)`, which calls backward itself."""
+
+    def train():
+        model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)) if net is None else net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(count):
+            optimizer.zero_grad()
+            loss_of(model, torch.randn(6, 4))
+            optimizer.step()
+
+    return train
+
+
+def penalised(graph):
+    def loss_of(net, x):
+        x.requires_grad_(True)
+        slope = torch.autograd.grad(net(x).sum(), x, create_graph=graph)[0]
+        penalty = (slope.norm(dim=1) - 1).square().mean()
+        loss = net(x.detach()).square().mean() + penalty
+        loss.backward()
+
+    return loss_of
+
+
+def test_a_penalty_without_a_graph_is_a_constant():
+    report = judged(trained_by(penalised(graph=False)))
+    assert first(report).startswith("the term 'penalty' of the loss is a constant")
+    assert findings(judged(trained_by(penalised(graph=True))), "constant_term") == []
+
+
+def test_constants_that_are_meant_are_not_accused():
+    def with_offset(net, x):
+        """The entropy of the targets, which makes a cross entropy a divergence."""
+        offset = torch.randn(6, 3).softmax(1).log().mean()
+        loss = net(x).square().mean() + offset
+        loss.backward()
+
+    def attacked(net, x):
+        x.requires_grad_(True)
+        slope = torch.autograd.grad(net(x).square().sum(), x)[0]
+        loss = net((x + 0.1 * slope.sign()).detach()).square().mean()
+        loss.backward()
+
+    for loss_of in (with_offset, attacked):
+        assert findings(judged(trained_by(loss_of)), "constant_term") == []
+
+
+def distilled(itself):
+    teacher = nn.Linear(4, 3)
+
+    def loss_of(net, x):
+        with torch.no_grad():
+            wanted = teacher(x).log_softmax(1)
+        out = net(x).log_softmax(1)
+        hard = nn.functional.nll_loss(out, torch.zeros(6, dtype=torch.long))
+        given = wanted if itself else out
+        soft = nn.functional.kl_div(given, wanted, log_target=True, reduction="sum")
+        loss = soft + 0.1 * hard
+        loss.backward()
+
+    return loss_of
+
+
+def test_a_teacher_that_is_compared_with_itself():
+    [message] = findings(judged(trained_by(distilled(itself=True))), "constant_term")
+    assert message.endswith("neither 'given' nor 'wanted' has a gradient, and they are equal")
+    assert findings(judged(trained_by(distilled(itself=False))), "constant_term") == []
+
+
+def test_kl_div_gets_probabilities():
+    def of(make):
+        def loss_of(net, x):
+            out = make(net(x))
+            loss = nn.functional.kl_div(out, torch.full((6, 3), 1 / 3), reduction="sum")
+            loss.backward()
+
+        return judged(trained_by(loss_of))
+
+    [message] = findings(of(lambda y: y.softmax(1)), "loss_values")
+    assert "kl_div gets probabilities in 'out'" in message
+    assert findings(of(lambda y: y.log_softmax(1)), "loss_values") == []
+
+
+def test_a_label_of_ctc_is_the_blank_only_within_its_length():
+    def of(labels, lengths, blank=0):
+        def loss_of(net, x):
+            logs = net(x).log_softmax(-1).unsqueeze(1).expand(6, 2, 3)
+            sizes = torch.tensor([6, 6]), torch.tensor(lengths)
+            loss = nn.functional.ctc_loss(logs, torch.tensor(labels), *sizes, blank=blank)
+            loss.backward()
+
+        return judged(trained_by(loss_of))
+
+    [message] = findings(of([[0, 1], [1, 2]], [2, 2]), "loss_values")
+    assert message.startswith("ctc_loss gets 1 label of class 0, which is its blank")
+    assert findings(of([[1, 0], [1, 2]], [1, 2]), "loss_values") == []  # padded by 0
+    assert findings(of([[0, 1], [1, 1]], [2, 1], blank=2), "loss_values") == []
+
+
+def test_targets_of_a_binary_loss_are_between_0_and_1():
+    def of(low):
+        def loss_of(net, x):
+            target = torch.tensor([[low, 1.0, 1.0]]).expand(6, 3)
+            nn.functional.binary_cross_entropy_with_logits(net(x), target).backward()
+
+        return judged(trained_by(loss_of))
+
+    assert "targets from -1 to 1" in findings(of(-1.0), "loss_values")[0]
+    assert findings(of(0.1), "loss_values") == []
+
+
+def test_what_check_knows_of_a_loss_is_known_of_a_training():
+    def broadcast(net, x):
+        (net(x)[:, :1] - torch.zeros(6)).square().mean().backward()
+
+    report = judged(trained_by(broadcast))
+    assert "broadcasts shapes [6, 1] and [6]" in first(report)
+
+    def softmax(net, x):
+        nn.functional.cross_entropy(net(x).softmax(1), torch.zeros(6, dtype=torch.long)).backward()
+
+    assert first(judged(trained_by(softmax))).startswith("cross_entropy gets the softmax")
+
+
+class Listed(nn.Module):
+    """Layers in a plain list."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.more = [nn.Linear(4, 4), nn.Linear(4, 3)]
+
+    def forward(self, x):
+        for layer in (self.first, *self.more):
+            x = layer(x)
+        return x
+
+
+def test_layers_in_a_plain_list_are_not_registered_unless_the_optimizer_has_them():
+    def square(net, x):
+        net(x).square().mean().backward()
+
+    report = judged(trained_by(square, net=Listed))
+    assert first(report).startswith(
+        "'more' is a plain list, so its 4 parameters are not registered"
+    )
+
+    def held():
+        net = Listed()
+        more = [p for layer in net.more for p in layer.parameters()]
+        optimizer = torch.optim.SGD([*net.parameters(), *more], lr=0.01)
+        for _ in range(12):
+            optimizer.zero_grad()
+            square(net, torch.randn(6, 4))
+            optimizer.step()
+
+    assert judged(held).diagnoses == ()
+
+
+def rewarded(sign, *, samples=True):
+    def loss_of(net, x):
+        policy = torch.distributions.Categorical(logits=net(x))
+        action = policy.sample() if samples else torch.zeros(6)
+        bonus = policy.entropy().mean()
+        gain = (policy.log_prob(action) * torch.randn(6)).mean()
+        loss = -gain + sign * 0.1 * bonus
+        loss.backward()
+
+    return loss_of
+
+
+def test_the_entropy_of_a_policy_is_subtracted():
+    [message] = findings(judged(trained_by(rewarded(1))), "entropy_sign")
+    assert message.startswith("the entropy of the policy, 'bonus', is added to the loss")
+    assert findings(judged(trained_by(rewarded(-1))), "entropy_sign") == []
+
+    def certain(net, x):
+        """Predictions are meant to become certain."""
+        policy = torch.distributions.Categorical(logits=net(x))
+        loss = policy.entropy().mean()
+        loss.backward()
+
+    assert findings(judged(trained_by(certain)), "entropy_sign") == []

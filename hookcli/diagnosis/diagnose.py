@@ -21,11 +21,11 @@ from hookcli.spec.checks import CheckSpec
 _FIRST = (
     "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
     "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
-    "plateau_mode", "warmup_restarts", "constant_term", "loss_values", "entropy_sign",
-    "double_softmax", "loss_broadcasts", "unregistered_parameters",
-    "skipped_steps", "zero_grad_called", "ranks_agree", "eval_while_training", "grad_norm_spikes",
-    "grad_norm_grows", "update_ratio", "saturated_activation", "vanishing_gradient",
-    "exploding_gradient", "poor_initialization", "dead_units",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
+    "frozen_attribute", "constant_term", "loss_values", "entropy_sign", "double_softmax",
+    "loss_broadcasts", "unregistered_parameters", "ranks_agree", "eval_while_training",
+    "grad_norm_spikes", "grad_norm_grows", "update_ratio", "saturated_activation",
+    "vanishing_gradient", "exploding_gradient", "poor_initialization", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

@@ -41,7 +41,7 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
-from hookcli.rules.script import gradient_use, loaded_weights, losses, schedules
+from hookcli.rules.script import frozen_attribute, gradient_use, loaded_weights, losses, schedules
 from hookcli.rules.trainability import (
     batch_norm_single,
     causal,
@@ -149,6 +149,7 @@ CATALOGUE: dict[str, Rule] = {
         losses.CONSTANT,
         losses.VALUES,
         losses.ENTROPY,
+        frozen_attribute.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

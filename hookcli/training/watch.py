@@ -168,10 +168,11 @@ class Watch:
     def _end_by_hand(self) -> None:
         """Measure the last updates that the script made itself; drop passes that trained nothing.
 
-        The results of torch.autograd.grad may have been looked at only.
+        The results of torch.autograd.grad may have been looked at only, and a script whose
+        optimizers train other models may pass gradients through this one.
         """
         for key, by_hand in list(self._seen.by_hand.items()):
-            if not by_hand.fills and not by_hand.changes():
+            if (not by_hand.fills or self._seen.optimizers) and not by_hand.changes():
                 del self._seen.by_hand[key]
             else:
                 by_hand.record.measure_late()

@@ -130,6 +130,7 @@ RULES = [
     ("constant_term", "warning", "of_training", {}),
     ("loss_values", "warning", "of_training", {}),
     ("entropy_sign", "warning", "of_training", {}),
+    ("frozen_attribute", "warning", "of_training", {}),
 ]
 
 

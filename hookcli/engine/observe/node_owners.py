@@ -30,9 +30,9 @@ class NodeOwners(Watcher):
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Note the number of the next node as the end of a call."""
-        self.end(call, next_sequence_nr())
+        self.note_end(call, next_sequence_nr())
 
-    def end(self, call: Call, number: int) -> None:
+    def note_end(self, call: Call, number: int) -> None:
         """Note the number of the first node after a call."""
         self._ends[call.order] = number
 

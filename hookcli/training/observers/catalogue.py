@@ -8,12 +8,14 @@ from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.observer import Facts, Observer, methods
 from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
     GradientUse,
     LoadedWeights,
     LossLook,
     Schedules,
+    TrainedParts,
 )
 
 

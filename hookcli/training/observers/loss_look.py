@@ -98,7 +98,7 @@ class LossLook(Observer):
             made = _call_of(root, order, run.first_node)
             owners.enter(made, _NO_INPUTS)
             if run.next_node is not None:
-                owners.end(made, run.next_node)
+                owners.note_end(made, run.next_node)
             calls.append((root, made))
         for watcher in (LossGraph([], (PROBABILITIES,)), GraphShapes([], (BROADCASTS, RESHAPED))):
             for _, made in calls:

@@ -513,3 +513,68 @@ def test_the_entropy_of_a_policy_is_subtracted():
         loss.backward()
 
     assert findings(judged(trained_by(certain)), "entropy_sign") == []
+
+
+# What is frozen, and what is in no optimizer
+
+
+def with_head(change):
+    """A model and a head that is called by itself; `change(net, head)` returns the parameters."""
+
+    def train():
+        net, head = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(change(net, head), lr=0.01)
+        for _ in range(12):
+            optimizer.zero_grad()
+            head.zero_grad()
+            head(net(torch.randn(6, 4))).square().mean().backward()
+            optimizer.step()
+
+    return train
+
+
+def test_a_head_that_is_in_no_optimizer_is_never_updated():
+    report = judged(with_head(lambda net, head: net.parameters()))
+    assert first(report) == (
+        "'head' is never updated: no optimizer has its 2 parameters, with gradients in each step "
+        "of SGD"
+    )
+    assert [record.training.record for record in report.records] == ["net"]
+
+
+def test_a_head_that_is_trained_frozen_loaded_or_in_eval_mode_is_healthy():
+    def frozen(net, head):
+        head.requires_grad_(False)
+        return net.parameters()
+
+    def loaded(net, head):
+        head.load_state_dict(nn.Linear(4, 3).state_dict())
+        return net.parameters()
+
+    def evaluated(net, head):
+        head.eval()
+        return net.parameters()
+
+    def trained(net, head):
+        return [*net.parameters(), *head.parameters()]
+
+    for change in (frozen, loaded, evaluated, trained):
+        assert judged(with_head(change)).diagnoses == (), change
+
+
+def test_an_attribute_of_a_module_or_parameter_freezes_nothing():
+    def module(net, head):
+        net[0].requires_grad = False
+        return [*net.parameters(), *head.parameters()]
+
+    def parameter(net, head):
+        net[1].weight.require_grad = False
+        return [*net.parameters(), *head.parameters()]
+
+    def method(net, head):
+        net[0].requires_grad_(False)
+        return [*net.parameters(), *head.parameters()]
+
+    assert "'0' is not frozen" in first(judged(with_head(module)))
+    assert "'1.weight' is not frozen: 'require_grad'" in first(judged(with_head(parameter)))
+    assert findings(judged(with_head(method)), "frozen_attribute") == []

@@ -252,6 +252,7 @@ class Watch:
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if self._is_inner(optimizer):
             self._inner.add(id(optimizer))
+            self._tell_step(optimizer, [])
             return
         if self._calls.are_running:
             self._calls.end_interrupted()
@@ -260,6 +261,7 @@ class Watch:
             inside = current_graph_task_id() != -1 and not self._stepping
             records = self._trained.bind(optimizer, inside=inside)
         if current_graph_task_id() != -1 and not self._stepping:
+            self._tell_step(optimizer, records)
             self._merge(optimizer, records)
             return
         training = self._seen.job.training
@@ -267,8 +269,7 @@ class Watch:
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._backward.pending)))
-        for tell in self._observers.before_step:
-            tell(optimizer, records)
+        self._tell_step(optimizer, records)
         norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         own = self._backward.of_step(records)
@@ -291,6 +292,11 @@ class Watch:
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
 
+    def _tell_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Tell the observers that an optimizer steps."""
+        for tell in self._observers.before_step:
+            tell(optimizer, records)
+
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if id(optimizer) in self._inner:
             self._inner.discard(id(optimizer))
@@ -304,8 +310,6 @@ class Watch:
                 record.root.optimizing(now=False)
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
                 self._end_step(record, own)
-        for tell in self._observers.after_step:
-            tell(optimizer, records)
         self._backward.ended_step()
         self._after_steps(records)
 

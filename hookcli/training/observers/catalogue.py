@@ -27,7 +27,6 @@ class Observers:
         self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")
-        self.after_step = methods(self.all, "after_step")
 
     def finish(self) -> None:
         """Let the observers add what is known at the end of the script."""

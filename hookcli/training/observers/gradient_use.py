@@ -12,7 +12,7 @@ import torch
 
 from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
 from hookcli.models import places
-from hookcli.training.norms import gradient_norm
+from hookcli.training.norms import gradient_norm, local, outside_modes
 from hookcli.training.observers.loss_source import Term, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
@@ -25,7 +25,24 @@ from hookcli.training.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at
+_READ = 4  # parameters whose values are compared
 _MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
+
+
+class Values:
+    """The values of some parameters, to see whether the script changes them without a step."""
+
+    def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
+        self._parameters = [p for p in parameters if not p.is_meta][:_READ]
+        self._sums = self._now()
+
+    def _now(self) -> list[float]:
+        with torch.no_grad(), outside_modes():
+            return [float(local(p.detach()).abs().sum()) for p in self._parameters]
+
+    def have_changed(self) -> bool:
+        """Return whether a parameter has other values now."""
+        return self._now() != self._sums
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +59,7 @@ class _Use:
     whole: set[int]
     others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
     detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
-    versions: dict[int, int] = field(default_factory=dict)
+    values: Values | None = None
     state: str = "waits"  # "used", "erased"
 
 
@@ -68,6 +85,7 @@ class _Known:
     erasures: int = 0
     steps: int = 0
     parameters: set[int] = field(default_factory=set)
+    values: Values | None = None
     name: str = ""
 
 
@@ -142,7 +160,7 @@ class GradientUse(Observer):
             return
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
-        use.versions = {id(p): p._version for p in tensors}
+        use.values = Values(tensors)
         if tensors:
             self._waiting = [*self._waiting[-_MOST:], use]
 
@@ -154,7 +172,9 @@ class GradientUse(Observer):
             known.erasures += 1
             if known.erasures == _LEAST + 1:
                 known.variable = variable_of(optimizer, call.frame)
-                known.parameters = {id(p) for p in parameters_of(optimizer)}
+                held = parameters_of(optimizer)
+                known.parameters = {id(p) for p in held}
+                known.values = Values(held)
                 known.name = self.name_of_parameters(known.parameters)
         if self._waiting:
             self._erase(parameters_of(optimizer), call, id(optimizer))
@@ -177,7 +197,7 @@ class GradientUse(Observer):
                 continue
             self._waiting.remove(use)
             use.state = "erased"
-            changed = any(use.versions.get(id(p), p._version) != p._version for p in given)
+            changed = use.values is not None and use.values.have_changed()
             self._count(use, places.of_frame(call.frame), changed=changed)
             if use.kind == "term" and optimizer is not None:
                 self._erased[optimizer] = use.place, places.of_frame(call.frame)
@@ -243,6 +263,8 @@ class GradientUse(Observer):
             )
         for known in self._known.values():
             if known.steps or not known.parameters or known.parameters & self._stepped:
+                continue
+            if known.values is None or known.values.have_changed():
                 continue
             self.facts.add(
                 "never_steps",

@@ -92,9 +92,6 @@ class Observer:
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that an optimizer steps: the gradients are those that it uses."""
 
-    def after_step(self, optimizer: Any, records: Sequence[Record]) -> None:
-        """Note that an optimizer has stepped."""
-
     def finish(self) -> None:
         """Add what is known at the end of the script."""
 

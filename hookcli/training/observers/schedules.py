@@ -78,7 +78,7 @@ class Schedules(Observer):
             if self._rate is not None and known.last is not None and known.last < self._rate:
                 known.cuts += 1
 
-    def after_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count the steps of an optimizer."""
         self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
 

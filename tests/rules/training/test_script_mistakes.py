@@ -203,6 +203,33 @@ def test_other_orders_of_the_calls_are_healthy():
         assert findings(judged(one_loop(order)), "gradients_used") == [], order
 
 
+def test_updates_that_the_script_makes_itself_use_the_gradients():
+    def train():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(12):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+            for p in net.parameters():
+                p.data.add_(p.grad, alpha=-0.01)
+
+    report = judged(train)
+    assert findings(report, "gradients_used") == findings(report, "clipping_used") == []
+
+
+def test_an_optimizer_that_steps_inside_backward_steps():
+    def train():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        net.bias.register_post_accumulate_grad_hook(lambda _: optimizer.step())
+        for _ in range(12):
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.zero_grad()
+
+    assert findings(judged(train), "gradients_used") == []
+
+
 # Weights that are loaded
 
 

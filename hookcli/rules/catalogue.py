@@ -41,7 +41,14 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
-from hookcli.rules.script import frozen_attribute, gradient_use, loaded_weights, losses, schedules
+from hookcli.rules.script import (
+    frozen_attribute,
+    gradient_use,
+    label_shift,
+    loaded_weights,
+    losses,
+    schedules,
+)
 from hookcli.rules.trainability import (
     batch_norm_single,
     causal,
@@ -150,6 +157,7 @@ CATALOGUE: dict[str, Rule] = {
         losses.VALUES,
         losses.ENTROPY,
         frozen_attribute.RULE,
+        label_shift.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

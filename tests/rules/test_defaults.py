@@ -131,6 +131,7 @@ RULES = [
     ("loss_values", "warning", "of_training", {}),
     ("entropy_sign", "warning", "of_training", {}),
     ("frozen_attribute", "warning", "of_training", {}),
+    ("label_shift", "warning", "of_training", {}),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.observer import Facts, Observer, methods
@@ -12,6 +13,7 @@ from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
     GradientUse,
+    LabelShift,
     LoadedWeights,
     LossLook,
     Schedules,

@@ -23,10 +23,10 @@ _FIRST = (
     "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
     "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
     "frozen_attribute", "constant_term", "loss_values", "label_shift", "entropy_sign",
-    "double_softmax",
-    "loss_broadcasts", "unregistered_parameters", "ranks_agree", "eval_while_training",
-    "grad_norm_spikes", "grad_norm_grows", "update_ratio", "saturated_activation",
-    "vanishing_gradient", "exploding_gradient", "poor_initialization", "dead_units",
+    "double_softmax", "loss_broadcasts", "first_batch_only", "unregistered_parameters",
+    "ranks_agree", "eval_while_training", "lost_updates", "grad_norm_spikes", "grad_norm_grows",
+    "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
+    "poor_initialization", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

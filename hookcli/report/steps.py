@@ -74,13 +74,15 @@ class UpdateRow:
     `ratios` are the norms of its updates divided by its norm before, one for each sampled step.
     `changed`: its values differ from those of the first sampled step; None if that is not known.
     `restored`: a step changed it, and at the beginning of each later sampled step it had its first
-    values again.
+    values again. `kept`, of a parameter in bfloat16 or float16, is the share of its elements with a
+    gradient that a step left as they were, in the sampled step where that is smallest.
     """
 
     name: str
     ratios: tuple[Number | None, ...]
     changed: bool | None
     restored: bool | None = absent()  # it is a field()
+    kept: Number | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

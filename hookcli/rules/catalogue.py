@@ -42,6 +42,7 @@ from hookcli.rules.gradients import (
 )
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
+    batches,
     frozen_attribute,
     gradient_use,
     label_shift,
@@ -70,6 +71,7 @@ from hookcli.rules.training import (
     learning_rate,
     loss_falls,
     loss_spikes,
+    lost_updates,
     modes,
     optimizer_model,
     optimizer_steps,
@@ -158,6 +160,8 @@ CATALOGUE: dict[str, Rule] = {
         losses.ENTROPY,
         frozen_attribute.RULE,
         label_shift.RULE,
+        batches.RULE,
+        lost_updates.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -132,6 +132,8 @@ RULES = [
     ("entropy_sign", "warning", "of_training", {}),
     ("frozen_attribute", "warning", "of_training", {}),
     ("label_shift", "warning", "of_training", {}),
+    ("first_batch_only", "warning", "of_training", {}),
+    ("lost_updates", "warning", "of_training", {"share": 0.9}),
 ]
 
 

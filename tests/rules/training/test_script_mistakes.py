@@ -605,3 +605,69 @@ def test_an_attribute_of_a_module_or_parameter_freezes_nothing():
     assert "'0' is not frozen" in first(judged(with_head(module)))
     assert "'1.weight' is not frozen: 'require_grad'" in first(judged(with_head(parameter)))
     assert findings(judged(with_head(method)), "frozen_attribute") == []
+
+
+# Batches
+
+
+def loaded(*, again, shuffle, size=8):
+    """Each step takes the first batch of an iterator: a new one, if it begins `again`."""
+
+    def train():
+        data = torch.utils.data.TensorDataset(torch.randn(32, 4))
+        loader = torch.utils.data.DataLoader(data, batch_size=size, shuffle=shuffle)
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        iterator = iter(loader)
+        for step in range(12):
+            if again or step % (32 // size) == 0:
+                iterator = iter(loader)
+            (x,) = next(iterator)
+            optimizer.zero_grad()
+            net(x).square().mean().backward()
+            optimizer.step()
+
+    return train
+
+
+def test_a_loader_that_begins_again_in_each_step():
+    report = judged(loaded(again=True, shuffle=False))
+    assert first(report).startswith(
+        "all 12 steps have the same batch, the first of 4: the DataLoader begins again 13 times"
+    )
+    for healthy in (
+        loaded(again=True, shuffle=True),
+        loaded(again=False, shuffle=False),
+        loaded(again=True, shuffle=False, size=32),  # it has one batch
+    ):
+        assert findings(judged(healthy), "first_batch_only") == []
+
+
+# Rounding
+
+
+def rounded(rate, dtype=torch.bfloat16):
+    """Weights of 1 and gradients of about 1: bfloat16 has steps of 2**-7 above 1."""
+
+    def train():
+        net = nn.Linear(16, 16, bias=False).to(dtype)
+        nn.init.constant_(net.weight, 1.5)
+        with torch.no_grad():
+            net.weight[0] = 1e-3  # the only row that an update changes
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        for _ in range(12):
+            optimizer.zero_grad()
+            net(torch.ones(2, 16, dtype=dtype)).sum().backward()
+            optimizer.step()
+
+    return train
+
+
+def test_updates_that_are_lost_in_rounding():
+    [message] = findings(judged(rounded(1e-3)), "lost_updates")
+    assert message == (
+        "each step leaves 94% or more of the elements of 'weight' as they were: updates are lost "
+        "in the rounding of bfloat16"
+    )
+    assert findings(judged(rounded(0.1)), "lost_updates") == []
+    assert findings(judged(rounded(1e-3, torch.float32)), "lost_updates") == []

@@ -20,12 +20,14 @@ from hookcli.spec.checks import CheckSpec
 # it more often than the other way round.
 _FIRST = (
     "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
-    "optimizer_steps", "loss_scale", "skipped_steps", "zero_grad_called", "ranks_agree",
-    "eval_while_training", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
-    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "unregistered_parameters", "wrong_backward", "constant_loss_term", "normalizes_one_value",
-    "softmax_dimension",
-    "dead_units",
+    "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
+    "frozen_attribute", "constant_term", "constant_loss_term", "loss_values", "label_shift",
+    "entropy_sign", "double_softmax", "loss_broadcasts", "first_batch_only",
+    "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
+    "grad_norm_spikes", "grad_norm_grows", "update_ratio", "saturated_activation",
+    "vanishing_gradient", "exploding_gradient", "poor_initialization", "wrong_backward",
+    "normalizes_one_value", "softmax_dimension", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

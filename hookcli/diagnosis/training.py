@@ -50,6 +50,8 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loss_spikes", ("loss_falls",)),
 )  # fmt: skip
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
+# What grows or does not fall, in one record, may follow from a mistake in another one.
+_SYMPTOMS = {"grad_norm", "grad_norm_grows", "loss_falls", "loss_spikes"}
 _ONCE = 1
 _OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
 _STAYS = 0.1  # of the norm of a step, in all later ones
@@ -151,7 +153,7 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
         for row in of_run
         if row.status == "fail"
     ]
-    found.sort(key=lambda pair: rank(pair[0]))
+    found.sort(key=lambda pair: _place_of(pair[0]))
     several = len(report.records) > 1
     diagnoses = tuple(_diagnosis(cause, record, several=several) for cause, record in found)
     reasons = unexamined(rows, looked)
@@ -159,6 +161,12 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
     return dataclasses.replace(
         report, diagnoses=diagnoses, examined=examined, unexamined=left or None
     )
+
+
+def _place_of(found: Found) -> tuple[int, bool, int]:
+    """Return a sort key, worst first: a symptom follows what is known to be wrong."""
+    severity, place = rank(found)
+    return severity, found.cause in _SYMPTOMS, place
 
 
 def _explained(record: Report, rows: list[CheckRow]) -> list[Found]:

@@ -50,10 +50,11 @@ class OptimizerInfo:
     """The optimizer of a record.
 
     `parameters` is the number of its tensors, and `elsewhere` the number of those that are not
-    parameters of the root; `elsewhere_idle` counts those of them whose gradient was None at every
-    sampled step. `merged` is the number of optimizers that step inside backward and are counted as
-    one. `options` are the numbers of its first group, such as lr and weight_decay;
-    `largest_weight_decay` is that of all groups, if there are several.
+    parameters of the root; `elsewhere_idle` counts those of them that are parameters of no other
+    root of the same steps, and whose gradient was None at every sampled step. `merged` is the
+    number of optimizers that step inside backward and are counted as one. `options` are the
+    numbers of its first group, such as lr and weight_decay; `largest_weight_decay` is that of all
+    groups, if there are several.
     """
 
     type: str
@@ -73,13 +74,30 @@ class UpdateRow:
     `ratios` are the norms of its updates divided by its norm before, one for each sampled step.
     `changed`: its values differ from those of the first sampled step; None if that is not known.
     `restored`: a step changed it, and at the beginning of each later sampled step it had its first
-    values again.
+    values again. `kept`, of a parameter in bfloat16 or float16, is the share of its elements with a
+    gradient that a step left as they were, in the sampled step where that is smallest.
     """
 
     name: str
     ratios: tuple[Number | None, ...]
     changed: bool | None
     restored: bool | None = absent()  # it is a field()
+    kept: Number | None = absent()  # noqa: RUF009  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class ModesInfo:
+    """The modes in the forwards of a training, of every step whose calls are seen.
+
+    `steps` counts those. In `eval_steps` of them, a module with dropout (p > 0) or batch
+    normalization was in eval mode; `eval_spans` are their first and last numbers, as far as there
+    are not too many. In `called_in_eval` of them, the module that the script called was itself.
+    """
+
+    steps: Count
+    eval_steps: Count
+    eval_spans: tuple[tuple[Index, Index], ...]
+    called_in_eval: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +114,8 @@ class TrainingInfo:
     are the modules inside compiled regions, whose calls are not seen. `eval_modules` are modules
     with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
     `train_modules` those that ran in train mode, in forwards that a backward pass for the
-    parameters reached; `eval_steps` are the sampled steps of the former.
+    parameters reached; `eval_steps` are the sampled steps of the former. `modes` counts all steps.
+    `losses` is the number of backward passes whose graph was looked at when they began.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
     mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
     was still there, unchanged, when backward began; False if none was there at one of them, and
@@ -143,3 +162,5 @@ class TrainingInfo:
     partly: dict[Index, Count] | None = absent()  # noqa: RUF009  # it is a field()
     omitted: Count | None = absent()  # noqa: RUF009  # it is a field()
     shared: tuple[str, ...] | None = absent()  # it is a field()
+    modes: ModesInfo | None = absent()  # noqa: RUF009  # it is a field()
+    losses: Count | None = absent()  # noqa: RUF009  # it is a field()

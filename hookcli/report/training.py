@@ -86,10 +86,29 @@ class FirstNonFinite:
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptFact:
+    """Something that a script did `count` times with PyTorch, between or around its steps.
+
+    `kind` tells what, `target` with which model, parameter or optimizer. `place` is the line of the
+    script, `record` the record that it belongs to, and `step` the step of that in which it was seen
+    first. What `values` has depends on the kind.
+    """
+
+    kind: str
+    target: str
+    place: str | None
+    record: str | None
+    step: Index | None
+    count: Count
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingReport:
     """One run of one script: a record for each root and optimizer.
 
-    Each record is a `hookcli.report/1` whose `training` has the steps.
+    Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
+    of facts that were looked for, and `facts` those that were found.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -105,3 +124,5 @@ class TrainingReport:
     examined: tuple[str, ...] | None = absent()  # it is a field()
     unexamined: tuple[Unexamined, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()
+    facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
+    looked_for: tuple[str, ...] | None = absent()  # it is a field()

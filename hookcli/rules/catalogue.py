@@ -46,6 +46,15 @@ from hookcli.rules.gradients import (
     wrong_backward,
 )
 from hookcli.rules.rule import Rule
+from hookcli.rules.script import (
+    batches,
+    frozen_attribute,
+    gradient_use,
+    label_shift,
+    loaded_weights,
+    losses,
+    schedules,
+)
 from hookcli.rules.trainability import (
     batch_norm_single,
     causal,
@@ -68,6 +77,7 @@ from hookcli.rules.training import (
     learning_rate,
     loss_falls,
     loss_spikes,
+    lost_updates,
     modes,
     optimizer_model,
     optimizer_steps,
@@ -155,6 +165,19 @@ CATALOGUE: dict[str, Rule] = {
         modes.GRAPHLESS,
         scaler.SKIPPED,
         scaler.SCALE,
+        gradient_use.USED,
+        gradient_use.CLIPPING,
+        loaded_weights.RULE,
+        schedules.STEPS,
+        schedules.MODE,
+        schedules.RESTARTS,
+        losses.CONSTANT,
+        losses.VALUES,
+        losses.ENTROPY,
+        frozen_attribute.RULE,
+        label_shift.RULE,
+        batches.RULE,
+        lost_updates.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

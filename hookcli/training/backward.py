@@ -15,6 +15,7 @@ from hookcli.models import places
 from hookcli.torch_private import count_dispatch_modes
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import outside_modes
+from hookcli.training.watched_function import caller
 
 # They are compared by identity: the hash of a code takes longer.
 _BACKWARD, _GRAD = torch.autograd.backward.__code__, torch.autograd.grad.__code__
@@ -78,7 +79,7 @@ def running_backward(task: int) -> BackwardPass:
         task,
         start,
         loss,
-        places.of_frame(frame.f_back),
+        places.of_frame(caller(frame)),
         fills=name == "tensors",
         inputs=_ids(values.get("inputs")),
         is_inner=name == "outputs" and bool(values.get("create_graph")),

@@ -152,8 +152,11 @@ class BackwardPasses:
 def _may_train(one: BackwardPass, root: RootWatch) -> bool:
     """Return whether a script may use the gradients of a pass to update a root by hand.
 
-    Not if its calls had other parameters, as torch.func.functional_call gives it.
+    Not if its calls had other parameters, as torch.func.functional_call gives it, or if all of its
+    parameters are frozen: the gradient then passes through it to something else, such as an image.
     """
+    if one.fills and not any(info.tensor.requires_grad for info in root.model.parameters()):
+        return False
     if one.fills:
         return root.names_in_call.keys() & root.parameter_ids() != set() or any(
             info.tensor.grad is not None for info in root.model.parameters()

@@ -36,6 +36,7 @@ from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
 _DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that
+_SHORT = (torch.bfloat16, torch.float16)
 _SAMPLE = 1 << 16  # elements of each parameter that are copied otherwise
 
 
@@ -79,7 +80,8 @@ class _Copy:
     """The values of a parameter before an update, or evenly spaced ones of them."""
 
     name: str
-    parameter: torch.Tensor
+    parameter: torch.Tensor  # its values, or this rank's part of them
+    whole: torch.Tensor  # the parameter itself, which has the gradient
     before: torch.Tensor
     stride: int
     norm: float | None  # of `before`
@@ -114,6 +116,7 @@ class Record:
         self._copies: list[_Copy] = []
         self._ratios: dict[str, list[float | None]] = {}
         self._changed: dict[str, bool] = {}
+        self._kept: dict[str, float] = {}  # the smallest share of elements that a step kept
         self._first: dict[str, dict[str, Any] | None] = {}
         self._differs: dict[str, bool] = {}  # from its first values, when a sampled step begins
         self.together: dict[int, Record] = {}  # with steps between two steps of this record
@@ -279,11 +282,11 @@ class Record:
     def _copy(self, notes: dict[int, ParameterStep]) -> None:
         names = {id(info.tensor): info.name for info in self.model.parameters()}
         self._copies.clear()
-        held = [(names[id(p)], local(p.detach())) for p in self.own if id(p) in names]
-        total = sum(p.numel() * p.element_size() for _, p in held)
+        held = [(names[id(p)], local(p.detach()), p) for p in self.own if id(p) in names]
+        total = sum(p.numel() * p.element_size() for _, p, _ in held)
         keys = {names[id(p)]: id(p) for p in self.own if id(p) in names}
         with torch.no_grad(), disable_current_modes():
-            for name, parameter in held:
+            for name, parameter, whole in held:
                 note = notes.get(keys[name])
                 weight = None if note is None else note.weight
                 if name in self._first:
@@ -302,7 +305,7 @@ class Record:
                 before = _every(parameter, stride).clone()
                 row = weight if stride == 1 and weight is not None else norm_of(before)
                 norm = None if row is None else float(row["norm"])
-                self._copies.append(_Copy(name, parameter, before, stride, norm))
+                self._copies.append(_Copy(name, parameter, whole, before, stride, norm))
 
     def end(self, inside: Sequence[BackwardPass] = (), *, measured: bool = True) -> TrainingStep:
         """End the step: the parameters are updated; without `measured` they will be later.
@@ -353,11 +356,12 @@ class Record:
             copies = self._copies
             after = [_every(copy.parameter, copy.stride) for copy in copies]
             changes = change_norms([copy.before for copy in copies], after)
-            for copy, change in zip(copies, changes, strict=True):
+            for copy, now, change in zip(copies, after, changes, strict=True):
                 weight = copy.norm
                 ratios = self._ratios.setdefault(copy.name, [])
                 ratios += [None] * (len(self.sampled) - 1 - len(ratios))
                 ratios.append(change / weight if change is not None and weight else None)
+                self._note_kept(copy, now)
                 if change is not None:
                     updates.append(change * math.sqrt(copy.stride))
                     self._changed[copy.name] = self._changed.get(copy.name, False) or change != 0
@@ -367,6 +371,28 @@ class Record:
                     self._digests[step.step] = whole
         self._copies.clear()
         step.update_norm = math.hypot(*updates) if updates else None
+
+    def _note_kept(self, copy: _Copy, now: torch.Tensor) -> None:
+        """Note the share of elements with a gradient that an update has left as they were.
+
+        Only of optimizers of PyTorch: others may add up what rounding loses.
+        """
+        if now.dtype not in _SHORT or not type(self._optimizer).__module__.startswith("torch.opt"):
+            return
+        grad = copy.whole.grad
+        grad = None if grad is None else local(grad)
+        if grad is None or grad.shape != copy.parameter.shape or grad.layout is not torch.strided:
+            return
+        live = _every(grad, copy.stride).reshape(now.shape) != 0
+        many = int(live.sum())
+        if many:
+            share = float(((copy.before == now) & live).sum()) / many
+            self._kept[copy.name] = min(share, self._kept.get(copy.name, 1.0))
+
+    def _count_idle(self) -> int:
+        """Count the parameters of no root of these steps that got no gradient in any of them."""
+        known = self._reached.union(*(other.root.parameter_ids() for other in self.shared))
+        return sum(id(p) not in known for p in self._others)
 
     def info(self, unheld: tuple[str, ...]) -> TrainingInfo:
         """Return the record as plain data."""
@@ -383,9 +409,7 @@ class Record:
                 largest_weight_decay=None
                 if self._decay is None or max(self.groups, len(self.merged)) < 2
                 else number(self._decay),
-                elsewhere_idle=sum(id(p) not in self._reached for p in self._others)
-                if self.sampled and not self.merged
-                else None,
+                elsewhere_idle=self._count_idle() if self.sampled and not self.merged else None,
             )
         count = len(self.sampled)
         return TrainingInfo(
@@ -405,6 +429,7 @@ class Record:
                     name,
                     tuple(None if r is None else number(r) for r in _padded(ratios, count)),
                     self._changed.get(name) if count else None,
+                    kept=number(self._kept[name]) if name in self._kept else None,
                     restored=not self._differs[name]
                     if name in self._differs and _is_finite(self._first.get(name))
                     else None,
@@ -425,6 +450,8 @@ class Record:
             partly=root.partly_seen() or None,
             omitted=self.sampling.omitted or None,
             shared=tuple(other.name for other in self.shared) or None,
+            modes=root.modes.info(),
+            losses=root.losses or None,
         )
 
     def form(self) -> str:

@@ -35,6 +35,7 @@ from hookcli.training.roots import unwrap
 from hookcli.training.sampling import is_limited
 
 _COMPILING = ("torch.compile", "torch._dynamo.optimize")
+_OPTIMIZER = "python.optimizer"  # what the constructor of each optimizer tells
 
 
 class SwitchedHooks:
@@ -93,7 +94,8 @@ class _RootEnds(Portable, guarded=True):
 class RootCalls:
     """Finds the roots of a script and notes their calls.
 
-    `forward_begins` and `backward_begins` are called as RootWatch tells.
+    `forward_begins` and `backward_begins` are called as RootWatch tells. `constructed` is called
+    with an optimizer when its constructor begins, and `compiling` when the script compiles first.
     """
 
     def __init__(
@@ -103,9 +105,12 @@ class RootCalls:
         *,
         forward_begins: Callable[[RootWatch], int | None],
         backward_begins: Callable[[RootWatch], BackwardPass],
+        constructed: Callable[[Any, FrameType], None],
+        compiling: Callable[[], None],
         sink: Sink | None,
     ) -> None:
         self._seen, self._guard, self._sink = seen, guard, sink
+        self._constructed, self._compiling = guard(constructed), compiling
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._depth = _Depth()
         self._hooks: SwitchedHooks | None = None  # on all modules
@@ -144,6 +149,9 @@ class RootCalls:
             original(name)
             if name in _COMPILING:
                 noted(sys._getframe(1).f_locals.get("model"))
+            elif name == _OPTIMIZER:
+                frame = sys._getframe(1)
+                self._constructed(frame.f_locals.get("self"), frame)
 
         tell.__name__ = original.__name__
         tell.__module__ = original.__module__
@@ -151,6 +159,8 @@ class RootCalls:
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
+        if not self._seen.compiles:
+            self._compiling()
         self._seen.compiles = True
         self.unhook()
         for known in self._seen.roots.values():

@@ -28,6 +28,7 @@ from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
+from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink
@@ -37,6 +38,7 @@ from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.guard import Guard
+from hookcli.training.mode_counts import ModeCounts
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
@@ -55,19 +57,22 @@ _RECENT = 8  # forwards whose batches are kept until the step, if gradients are 
 _MOST_BYTES = 1 << 24  # of the batches of several forwards
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
+_MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
 
 
 @dataclass(slots=True)
 class _Modes:
     """The modules with dropout or batch normalization in one forward, by their modes.
 
-    `trains`: a backward pass for the parameters has reached it. A forward may also be made for
-    something else with gradients, such as those of an input in an adversarial attack.
+    `step` is that of a sampled step. `called_in_eval` tells the mode of the module that the script
+    called. `trains`: a backward pass for the parameters has reached it. A forward may also be made
+    for something else with gradients, such as those of an input in an adversarial attack.
     """
 
-    step: int
-    train: set[str]
-    eval: set[str]
+    step: int | None
+    train: frozenset[str]
+    eval: frozenset[str]
+    called_in_eval: bool
     trains: bool = False
 
 
@@ -134,7 +139,11 @@ class RootWatch:
         self.is_bound = False  # whether an optimizer trains it
         self.names_in_call: dict[int, str] = {}  # of the parameters during a call
         self.train_modules: set[str] = set()
-        self.eval_steps: set[int] = set()
+        self.eval_steps: set[int] = set()  # sampled ones
+        self.modes = ModeCounts()
+        self.measured: list[Measurement] = []  # of the losses that were looked at
+        self.losses = 0
+        self._known_modes: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
         self._layers_with_modes: list[tuple[str, nn.Module]] = [
             (names[0], module)
             for module, names in module_tree.modules(self.root)
@@ -261,8 +270,8 @@ class RootWatch:
             replaced = self._observe(called, step, args, kwargs)
         elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
             self._hooks.start_step(step)
-        if self.is_observed and step is not None:
-            self._note_modes(step, called)
+        if self._sees_calls:
+            self._note_modes(step if self.is_observed else None, called)
         return replaced
 
     def _full(self, step: int) -> None:
@@ -283,23 +292,40 @@ class RootWatch:
         if id(first) not in self.names_in_call:  # a root without an optimizer keeps its own
             self.names_in_call = self.names()
 
-    def _note_modes(self, step: int, called: nn.Module) -> None:
-        """Note the modes of dropout that drops something, and of batch normalization."""
-        inside = None if called is self.root else set(map(id, called.modules()))
-        modes = _Modes(step, set(), set())
-        for name, layer in self._layers_with_modes:
-            if getattr(layer, "p", 1) == 0 or (inside is not None and id(layer) not in inside):
-                continue
-            (modes.train if layer.training else modes.eval).add(name)
-        self._modes.append(modes)
+    def _note_modes(self, step: int | None, called: nn.Module) -> None:
+        """Note the modes of dropout that drops something, and of batch normalization.
 
-    def _count_modes(self) -> None:
-        """Count the modes of the forwards that were trained."""
-        for modes in self._modes:
-            if modes.trains:
-                self.train_modules |= modes.train
-                self.eval_modules |= modes.eval
-                self.eval_steps |= {modes.step} if modes.eval else set()
+        Each forward does this, so that the names are only looked up if a mode has changed.
+        """
+        flags = [layer.training for _, layer in self._layers_with_modes]
+        known = self._known_modes
+        if called is not self.root or step is not None or known is None or known[0] != flags:
+            inside = None if called is self.root else set(map(id, called.modules()))
+            layers = [
+                (name, layer.training)
+                for name, layer in self._layers_with_modes
+                if getattr(layer, "p", 1) != 0 and (inside is None or id(layer) in inside)
+            ]
+            train = frozenset(name for name, training in layers if training)
+            known = flags, train, frozenset(name for name, training in layers if not training)
+            self._known_modes = known if called is self.root else None
+        self._modes.append(_Modes(step, known[1], known[2], not called.training))
+        if len(self._modes) > _MOST_FORWARDS:
+            del self._modes[: _MOST_FORWARDS // 2]
+
+    def _count_modes(self, ended: int | None) -> None:
+        """Count the modes of the forwards that were trained, in the step that has `ended`."""
+        trained = [modes for modes in self._modes if modes.trains]
+        for modes in trained:
+            self.train_modules |= modes.train
+            self.eval_modules |= modes.eval
+            self.eval_steps |= {modes.step} if modes.eval and modes.step is not None else set()
+        if trained and ended is not None:
+            self.modes.count(
+                ended,
+                modules=any(modes.eval for modes in trained),
+                called=any(modes.called_in_eval for modes in trained),
+            )
         self._modes.clear()
 
     def _keep(self, call: ForwardCall) -> None:
@@ -321,7 +347,7 @@ class RootWatch:
             self.recent[-1].end(outputs)
             number = self.recent[-1].first_node
         watches = self.wholes if self.is_part else [self]
-        modes = [watch._modes[-1] for watch in watches if watch.is_observed and watch._modes]
+        modes = [watch._modes[-1] for watch in watches if watch._modes]
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
                 # partial: many are made in a training
@@ -440,9 +466,9 @@ class RootWatch:
             self._is_attached = False
             self._hooks.detach()
 
-    def ended_step(self) -> None:
-        """Forget what belongs to the step that ended."""
-        self._count_modes()
+    def ended_step(self, number: int | None = None) -> None:
+        """Forget what belongs to the step that ended. Its `number` is None if it is no step."""
+        self._count_modes(number)
         self._reached_by = None
         self.forwards = self.own_forwards = 0
         self.began = None
@@ -462,7 +488,7 @@ class RootWatch:
     def close(self) -> None:
         """Remove all hooks."""
         self.running = 0
-        self._count_modes()
+        self._count_modes(None)
         for _, handle in self._edges:
             handle.remove()
         self._edges.clear()
@@ -487,7 +513,11 @@ class RootWatch:
                 recording.findings = list(hooks.clock.findings)
             else:
                 hooks.engine.judge(recording, None)
-        recording = replace(recording, warnings=list(recording.warnings))
+        recording = replace(
+            recording,
+            warnings=list(recording.warnings),
+            measured=[*recording.measured, *self.measured],
+        )
         if not gradients.empty:
             gradients.record(recording)
         take_inventory(model, recording, self._before)
@@ -549,7 +579,7 @@ class _OutputReached(_Begins):
         watch = self._watch()
         if watch is not None:
             watch.backward_reached()
-            if modes and watch.is_trained_now():  # in sampled steps only
+            if modes and not modes[0].trains and watch.is_trained_now():
                 _note_trained(modes)
             watch.gradient_came(number, index, gradient)
 

@@ -1,7 +1,7 @@
 """Watches the training of the script in this process: finds its roots, optimizers and steps.
 
-Nothing is patched but the function to which PyTorch tells that torch.compile is called: its first
-call ends the use of hooks on all modules.
+What is patched: the function to which PyTorch tells that torch.compile is called, whose first call
+ends the use of hooks on all modules, and the functions in observers/torch_calls.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from torch.optim.optimizer import (
 )
 
 from hookcli.engine.statistics.readable import read_parts
+from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
 from hookcli.report.training import (
@@ -36,6 +39,8 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.guard import Guard
 from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.catalogue import Observers
+from hookcli.training.observers.torch_calls import TorchCalls
 from hookcli.training.records import Record, largest_rate, learning_rate
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
@@ -63,11 +68,15 @@ class Watch:
         if job.spec.stream is not None:
             self._sink = StreamedSink(job.spec.stream)
         self._ending: BaseException | None = None
+        self._observers = Observers(self._seen)
+        self._torch_calls = TorchCalls(self._observers.all, self._guard)
         self._calls = RootCalls(
             self._seen,
             self._guard,
             forward_begins=self._forward_begins,
             backward_begins=lambda root: self._backward.begins(root),
+            constructed=self._constructed,
+            compiling=self._torch_calls.stop,
             sink=self._sink,
         )
         self._trained = TrainedRoots(
@@ -88,6 +97,7 @@ class Watch:
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
         self._calls.start()
+        self._torch_calls.start()
         if self._seen.ranks is not None:
             self._seen.ranks.open()
 
@@ -118,6 +128,7 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        self._torch_calls.stop()
         for root in self._seen.roots.values():
             root.close()
         self._calls.forget_compiling()
@@ -127,6 +138,7 @@ class Watch:
         if self._guard.open:
             self._guard(self._end_merged)()
             self._guard(self._end_by_hand)()
+            self._guard(self._observers.finish)()
         self.abandon()
         self._guard.open = True
         found = self._guard(self._seen.record_reports)()
@@ -141,15 +153,26 @@ class Watch:
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
-        return self._seen.report(records, script)
+        return self._with_facts(self._seen.report(records, script))
+
+    def _with_facts(self, report: TrainingReport) -> TrainingReport:
+        facts = self._observers.facts.rows()
+        return replace(report, facts=facts or None, looked_for=self._observers.kinds)
+
+    def _constructed(self, optimizer: Any, frame: FrameType) -> None:
+        """Tell the observers of an optimizer that is being constructed."""
+        place = places.of_frame(frame)
+        for tell in self._observers.constructed:
+            tell(optimizer, place)
 
     def _end_by_hand(self) -> None:
         """Measure the last updates that the script made itself; drop passes that trained nothing.
 
-        The results of torch.autograd.grad may have been looked at only.
+        The results of torch.autograd.grad may have been looked at only, and a script whose
+        optimizers train other models may pass gradients through this one.
         """
         for key, by_hand in list(self._seen.by_hand.items()):
-            if not by_hand.fills and not by_hand.changes():
+            if (not by_hand.fills or self._seen.optimizers) and not by_hand.changes():
                 del self._seen.by_hand[key]
             else:
                 by_hand.record.measure_late()
@@ -164,7 +187,7 @@ class Watch:
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is not None and by_hand.is_new(root):
                 root.pause()
-                root.ended_step()
+                root.ended_step(by_hand.step - 1)
         record = self._trained.last_of.get(id(root))
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
@@ -229,6 +252,7 @@ class Watch:
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if self._is_inner(optimizer):
             self._inner.add(id(optimizer))
+            self._tell_step(optimizer, [])
             return
         if self._calls.are_running:
             self._calls.end_interrupted()
@@ -237,6 +261,7 @@ class Watch:
             inside = current_graph_task_id() != -1 and not self._stepping
             records = self._trained.bind(optimizer, inside=inside)
         if current_graph_task_id() != -1 and not self._stepping:
+            self._tell_step(optimizer, records)
             self._merge(optimizer, records)
             return
         training = self._seen.job.training
@@ -244,6 +269,7 @@ class Watch:
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._backward.pending)))
+        self._tell_step(optimizer, records)
         norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         own = self._backward.of_step(records)
@@ -265,6 +291,11 @@ class Watch:
                 step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
+
+    def _tell_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Tell the observers that an optimizer steps."""
+        for tell in self._observers.before_step:
+            tell(optimizer, records)
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if id(optimizer) in self._inner:
@@ -303,7 +334,7 @@ class Watch:
             self._note_order(record)
         self._trained.last_of[id(root)] = record
         root.rest()
-        root.ended_step()
+        root.ended_step(step.step)
         self._backward.awaited.discard(id(record))
         if record.is_never_zeroed or self._is_sampled_in(record):
             record.keep_gradient_norms()
@@ -350,6 +381,7 @@ class Watch:
             job.script.name, job.script.arguments, job.script.is_module, "completed", 0
         )
         report = self._seen.report(self._seen.record_reports(final=False)[0], script)
+        report = self._with_facts(report)
         spec = job.spec
         judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)
         return bool(with_training_verdict(judged).diagnoses)

@@ -131,6 +131,19 @@ RULES = [
     ("graphless_training", "warning", "of_training", ALL),
     ("skipped_steps", "error", "of_training", {"share": 0.2}),
     ("loss_scale", "error", "of_training", {"least": 1.0}),
+    ("gradients_used", "warning", "of_training", {}),
+    ("clipping_used", "warning", "of_training", {}),
+    ("loaded_weights", "warning", "of_training", {}),
+    ("schedule_steps", "error", "of_training", {}),
+    ("plateau_mode", "warning", "of_training", {}),
+    ("warmup_restarts", "warning", "of_training", {"times": 3}),
+    ("constant_term", "warning", "of_training", {}),
+    ("loss_values", "warning", "of_training", {}),
+    ("entropy_sign", "warning", "of_training", {}),
+    ("frozen_attribute", "warning", "of_training", {}),
+    ("label_shift", "warning", "of_training", {}),
+    ("first_batch_only", "warning", "of_training", {}),
+    ("lost_updates", "warning", "of_training", {"share": 0.9}),
 ]
 
 
@@ -204,8 +217,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains shared_memory unregistered discarded_results "
-            "module_backwards unread_inputs",
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains shared_memory "
+            "unregistered discarded_results module_backwards unread_inputs",
         ),
     )
     for made, names in requests:

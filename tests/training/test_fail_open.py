@@ -23,6 +23,8 @@ from hookcli.report.training import ScriptInfo
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
 from hookcli.training.non_finite import find
+from hookcli.training.observers.torch_calls import WATCHED
+from hookcli.training.watched_function import WATCHED_CODE
 
 ROOT = Path(hookcli.__file__).parent
 PARTS = ("training", "engine/loop", "engine/hook_engine/attached.py", "engine/observe/recorder.py")
@@ -124,6 +126,10 @@ def unhook():
     ):
         table.clear()
     torch.compile = COMPILE
+    for owners in WATCHED.values():
+        for owner, name in owners:
+            while vars(owner)[name].__code__ is WATCHED_CODE:
+                setattr(owner, name, vars(owner)[name].__wrapped__)
 
 
 COMPILE = torch.compile

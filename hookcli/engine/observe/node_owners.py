@@ -42,7 +42,11 @@ class NodeOwners(Watcher):
         if self._is_elsewhere():
             self._reached_elsewhere = max(self._reached_elsewhere, next_sequence_nr())
         else:
-            self._ends[call.order] = next_sequence_nr()
+            self.note_end(call, next_sequence_nr())
+
+    def note_end(self, call: Call, number: int) -> None:
+        """Note the number of the first node after a call."""
+        self._ends[call.order] = number
 
     def _is_elsewhere(self) -> bool:
         return threading.get_ident() != self._thread

@@ -17,6 +17,8 @@ def _found(report: Report, probe: str) -> list[Measurement]:
 
 def _without(report: Report, probe: str) -> RuleFinding | None:
     """Return the finding that the graph of no loss was read; None if one was."""
+    if report.training is not None and report.training.losses:
+        return None
     return skipped(NO_BACKWARD) if report.run.loss is None else None
 
 

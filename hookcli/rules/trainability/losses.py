@@ -9,7 +9,12 @@ _SYNTHETIC = {"probe", "sum", "mean", "gradient"}  # its size means nothing
 
 
 def without_loss(report: Report) -> RuleFinding | None:
-    """Return the finding that the loss of the run is not a real one; None if it is."""
+    """Return the finding that the loss of the run is not a real one; None if it is.
+
+    The losses of a training are those of the script.
+    """
+    if report.training is not None and report.training.losses:
+        return None
     if report.run.loss is None:
         return skipped(NO_BACKWARD)
     if report.run.loss in _SYNTHETIC:

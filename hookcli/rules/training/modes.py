@@ -67,18 +67,35 @@ def _eval(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not evaluated or (others and not switched):  # a part is in eval mode on purpose
         yield passed(f"{counted(len(train), 'module')} with dropout or batch norm in train mode")
         return
+    modes = training.modes
+    if modes is not None and not modes.called_in_eval:
+        many = counted(len(evaluated), "module")
+        yield passed(f"{many} in eval mode on purpose: the model itself is in train mode")
+        return
     names = switched or evaluated
-    which = f"at step {join_names([f'{step:,}' for step in training.eval_steps[:1]])} "
-    since = which if training.eval_steps else ""
     verb = "runs" if len(names) == 1 else "run"
-    message = f"{_named(names)} {verb} in eval mode while training {since}".rstrip()
+    message = f"{_named(names)} {verb} in eval mode while training {_when(training)}".rstrip()
     message += ", after train mode" if switched else ""
+    first = modes.eval_spans[0][0] if modes is not None and modes.eval_spans else None
     where = places(report)
     yield RuleFinding(
         "fail", names[0], "eval", message, len(names), 0, where.get(names[0]),
         advice="call `model.train()` at the beginning of each epoch, after each evaluation",
-        step=next(iter(training.eval_steps), None),
+        step=next(iter(training.eval_steps), None) if first is None else first,
     )  # fmt: skip
+
+
+def _when(training: TrainingInfo) -> str:
+    """Return in which steps modules were in eval mode, as far as it is known."""
+    modes = training.modes
+    if modes is None or not modes.eval_spans:
+        return f"at step {training.eval_steps[0]:,}" if training.eval_steps else ""
+    first, last = modes.eval_spans[0]
+    if modes.eval_steps >= modes.steps:
+        return f"in all {counted(modes.steps, 'step')}" if modes.steps > 1 else f"at step {first:,}"
+    if len(modes.eval_spans) == 1 and last >= training.total - 1:
+        return f"from step {first:,} on"
+    return f"in {modes.eval_steps:,} of {counted(modes.steps, 'step')}, first at step {first:,}"
 
 
 def _graphless(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -117,13 +134,15 @@ EVAL = Rule(
     name="eval_while_training",
     severity="warning",
     of_training=True,
+    every_step=True,
     looks_at="modes",
     says="dropout and batch normalization are in train mode while a model is trained",
-    computes="Looks at the modules with dropout (p > 0) or batch normalization that ran in the "
-    "sampled steps of a training. Fails if all of them ran in eval mode, or if some ran in train "
-    "mode first and in eval mode later. If some always are in eval mode and others are not, or if "
-    "their parameters are frozen, it is on purpose, as for a frozen backbone.",
-    formula="training is True, for each dropout and batch normalization in each sampled step",
+    computes="Looks at the modules with dropout (p > 0) or batch normalization, in the forward of "
+    "every step. Fails if all of them ran in eval mode, or if some ran in train mode first and in "
+    "eval mode later. It is on purpose if some always are in eval mode and others are not, if "
+    "their parameters are frozen, or if the module that the script calls is in train mode itself: "
+    "then the script has set only its batch normalization, or a part of it, to eval mode.",
+    formula="training is True, for each dropout and batch normalization in each step",
     source="torch.nn.Module.eval; a frequent mistake in PyTorch's forums",
     fails="model.eval() for the first validation, and no model.train() in the next epoch",
     mend="call model.train() at the beginning of each epoch",

@@ -51,7 +51,7 @@ def find(
     given = _given_gradient(calls) if finite else None
     if given is not None:
         return given
-    why = _obstacle(root, calls)
+    why = obstacle_of(root, calls)
     note = None if why is None else f"the step was not replayed: {why}"
     if why is None:
         result = run_isolated(
@@ -146,7 +146,7 @@ def _tensors(root: nn.Module, calls: Sequence[ForwardCall]) -> list[torch.Tensor
     return [*root.parameters(), *root.buffers(), *given]
 
 
-def _obstacle(root: nn.Module, calls: Sequence[ForwardCall]) -> str | None:
+def obstacle_of(root: nn.Module, calls: Sequence[ForwardCall]) -> str | None:
     """Return why the forward cannot be repeated in a copy of the process; None if it can."""
     if not calls:
         return "no forward of the root was seen"

@@ -26,6 +26,10 @@ def mend(error: BaseException) -> None:
     for one in _chain(error):
         if is_of_handler(one):
             one.__traceback__ = _without_interrupted(one.__traceback__, codes)
+    ours: Any = sys.modules.get("hookcli.training.watched_function")
+    if ours is not None:
+        for one in _chain(error):
+            one.__traceback__ = _without_code(one.__traceback__, ours.WATCHED_CODE)
     torch_module: Any = sys.modules.get("torch.nn.modules.module")
     if torch_module is None:
         return
@@ -91,6 +95,21 @@ def _without_inner(
         if inner is not None and _is_inner(inner, call) and _is_only_ours(entry.tb_frame, call):
             at, number = offset, line
         new = make(new, entry.tb_frame, at, number)
+    return new
+
+
+def _without_code(trace: TracebackType | None, code: CodeType) -> TracebackType | None:
+    """Remove the entries of the functions that tell of calls of PyTorch's."""
+    entries = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    if not any(entry.tb_frame.f_code is code for entry in entries):
+        return entries[0] if entries else None
+    new: TracebackType | None = None
+    for entry in reversed(entries):
+        if entry.tb_frame.f_code is not code:
+            new = type(entry)(new, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return new
 
 

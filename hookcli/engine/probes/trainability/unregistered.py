@@ -7,7 +7,7 @@ keeps, but that the model did not have as a parameter when it was built, is one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -51,7 +51,9 @@ class UnregisteredParameters(ProbeWatcher):
         if model is None or any(hasattr(held, "_local_tensor") for held in self._held):
             return  # a further step, or parameters that are sharded
         strange = [
-            (leaf, owners.of(number)) for leaf, number in _leaves(start) if self._is_strange(leaf)
+            (leaf, owners.of(number))
+            for leaf, number in leaves_of_graph(start)
+            if self._is_strange(leaf)
         ]
         if not strange:
             return
@@ -91,7 +93,7 @@ def _same_memory(held: torch.Tensor, leaf: torch.Tensor) -> bool:
         return False
 
 
-def _leaves(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
+def leaves_of_graph(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
     """Yield each leaf of a graph with the number of a node that uses it."""
     waiting = [] if start.grad_fn is None else [start.grad_fn]
     seen = set(waiting)
@@ -106,6 +108,18 @@ def _leaves(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
                 yield leaf, node._sequence_nr()
             else:
                 waiting.append(following)
+
+
+def unregistered(root: nn.Module, leaves: Iterable[torch.Tensor]) -> Iterator[tuple[str, str, int]]:
+    """Yield the attributes of a model that have these leaves of a graph: name, kind and count."""
+    strange = {id(leaf) for leaf in leaves}
+    groups: dict[tuple[str, str], int] = {}
+    if strange:
+        for key, found in dict(_kept(root)).items():
+            if key in strange and found[0] != "replaced":
+                groups[found] = groups.get(found, 0) + 1
+    for (kind, name), count in groups.items():
+        yield name, kind, count
 
 
 def _kept(root: nn.Module) -> Iterator[tuple[int, tuple[str, str]]]:

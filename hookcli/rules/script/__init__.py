@@ -1,0 +1,1 @@
+"""Rules over what a script does between the steps of a training: its facts."""

@@ -1,0 +1,131 @@
+"""`gradients_used` and `clipping_used`: what backward computes is used before it is erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+
+_KINDS = ("unused_term", "erased_gradient", "never_steps")
+
+
+def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each gradient, or part of a loss, that no step uses."""
+    found = facts_of(report, *_KINDS)
+    for fact in found:
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
+            step=fact.step,
+        )  # fmt: skip
+    if not found:
+        yield unlooked(report, *_KINDS) or passed("optimizers use the gradients of backward")
+
+
+def _of(fact: ScriptFact) -> str:
+    name = fact.values.get("of")
+    return f" of '{name}'" if name else ""
+
+
+def _unused_term(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    trained, source = values.get("trained"), values.get("source")
+    whom = f"no gradient to '{trained}', which steps next" if trained else "no gradient to a step"
+    message = f"the term '{fact.target}' of the loss gives {whom}"
+    if source:
+        message += f": it is computed from {source}"
+        if values.get("of"):
+            message += f", and trains only '{values['of']}', whose gradients are erased"
+        return message, f"use the tensor itself instead of {source}"
+    erased = f" at {values['at']}" if values.get("at") else ""
+    return (
+        f"{message}: its gradients{_of(fact)} are erased{erased} before they are used",
+        f"check whether '{fact.target}' is computed from a detached tensor",
+    )
+
+
+def _erased(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"zero_grad at {fact.values['at']} erases the gradients between backward and the step, "
+        "which has none",
+        "call `optimizer.zero_grad()` before backward, or after the step",
+    )
+
+
+def _never_steps(fact: ScriptFact) -> tuple[str, str]:
+    name, of = fact.target, fact.values.get("of")
+    many = fact.values["erasures"]
+    whose = f" '{of}' is never updated:" if of else ""
+    kind = "" if name == fact.values["type"] else f" ({fact.values['type']})"
+    return (
+        f"{whose} '{name}'{kind} never steps, though it erases gradients {many:,} times".strip(),
+        f"call `{name}.step()`; check whether another optimizer steps in its place",
+    )
+
+
+_SENTENCES = {
+    "unused_term": _unused_term,
+    "erased_gradient": _erased,
+    "never_steps": _never_steps,
+}
+
+
+def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each line whose clipping has no effect."""
+    found = facts_of(report, "unused_clipping")
+    for fact in found:
+        what = f"gradients of '{fact.target}'" if fact.target else "gradients"
+        erased = f" at {fact.values['at']}" if fact.values.get("at") else ""
+        message = f"clipping the {what} has no effect: they are erased{erased} before a step"
+        yield RuleFinding(
+            "fail", "", "clipped", message, fact.count, 0, fact.place,
+            advice="clip the parameters of the optimizer that steps next, between backward and "
+            "the step",
+        )  # fmt: skip
+    if not found:
+        yield unlooked(report, "unused_clipping") or passed("steps use the gradients clipped")
+
+
+USED = Rule(
+    name="gradients_used",
+    severity="warning",
+    of_training=True,
+    looks_at="the use of gradients",
+    says="optimizers use the gradients that backward computes",
+    computes="Follows the gradients of some backward passes of each line until an optimizer that "
+    "has the parameters steps, or zero_grad erases them. Fails if zero_grad was called between "
+    "backward and the step, so that the step has no gradient; if a term of the loss gives "
+    "gradients only to parameters whose gradients are erased each time, while other terms are "
+    "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
+    "parameters. Gradients that only the script reads are not judged.",
+    formula="backward, then step, then zero_grad, for the parameters of each term of the loss",
+    source="torch.optim.Optimizer.zero_grad; the training loop of PyTorch's tutorials",
+    fails="g_opt.step() called twice, and d_opt.step() never; the loss of a generator that gets "
+    "discriminator(fake.detach())",
+    mend="call zero_grad, backward and step in this order, of the optimizer that has the "
+    "parameters",
+    example="{rule: gradients_used, severity: error}",
+    judge=judge_nothing,
+    judge_run=_used,
+)
+
+CLIPPING = Rule(
+    name="clipping_used",
+    severity="warning",
+    of_training=True,
+    looks_at="clipping",
+    says="gradients are clipped before an optimizer uses them",
+    computes="Follows the parameters that clip_grad_norm_ or clip_grad_value_ gets until an "
+    "optimizer that has them steps, or zero_grad erases their gradients. Fails if they are erased "
+    "each time. A norm that is only computed, with an infinite limit, is not judged.",
+    formula="clip, then step, of the same parameters",
+    source="torch.nn.utils.clip_grad_norm_: it changes the gradients that exist when it is called",
+    fails="clip_grad_norm_(critic.parameters(), 0.5) before policy_optimizer.step(); clipping "
+    "after the step",
+    mend="clip the parameters of the optimizer that steps next",
+    example="{rule: clipping_used, severity: error}",
+    judge=judge_nothing,
+    judge_run=_clipping,
+)

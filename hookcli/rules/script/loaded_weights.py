@@ -1,0 +1,63 @@
+"""`loaded_weights`: a checkpoint's weights arrive in the model that loads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.text import counted
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each load whose keys do not fit the names of the model."""
+    found = False
+    for fact in facts_of(report, "loaded"):
+        values = fact.values
+        loaded, many, renamed = values["loaded"], values["parameters"], values["renamed"]
+        if loaded and not renamed:
+            continue
+        found = True
+        message = (
+            f"load_state_dict loads {loaded:,} of {counted(many, 'parameter')} of '{fact.target}'"
+        )
+        advice = "pass `strict=True`, and make the keys those of `model.state_dict()`"
+        if renamed:
+            added, removed = values["added"], values["removed"]
+            begin, where = (added, "the keys") if added else (removed, "the names of the model")
+            fits = counted(renamed, "key")
+            message += f": {where} begin with '{begin}', and {fits} would fit without it"
+            advice = f"remove '{begin}' from each key, or load into the module that has it"
+            if removed and not added:
+                advice = f"add '{begin}' to each key, or load into that part of the model"
+        elif values["begin"]:
+            message += f": all keys begin with '{values['begin']}'"
+        severity = None if loaded else "error"
+        yield RuleFinding(
+            "fail", target_of(fact), "loaded", message, loaded, many, fact.place, severity,
+            advice=advice,
+        )  # fmt: skip
+    if not found:
+        yield unlooked(report, "loaded") or passed("no load left weights of the model out")
+
+
+RULE = Rule(
+    name="loaded_weights",
+    severity="warning",
+    of_training=True,
+    looks_at="loaded weights",
+    says="the weights of a checkpoint arrive in the model that loads them",
+    computes="Counts the parameters that load_state_dict(strict=False) loads. Fails, with an "
+    "error, if the checkpoint has keys and none of them is a parameter of the model; and if names "
+    "that were left out are keys of the checkpoint with another beginning, such as 'module.'. A "
+    "head that is replaced, whose keys are others, passes.",
+    formula="parameters with a key in the state_dict > 0, and no key = prefix + parameter",
+    source="torch.nn.Module.load_state_dict: with strict=False, keys that do not fit are ignored",
+    fails="the checkpoint of a model in DataParallel or Lightning: each key begins with 'module.' "
+    "or 'model.'",
+    mend="remove the prefix from the keys; pass strict=True",
+    example="{rule: loaded_weights, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

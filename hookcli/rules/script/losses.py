@@ -1,0 +1,165 @@
+"""`constant_term`, `loss_values` and `entropy_sign`: what the script's loss is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.text import counted, join_names
+
+_LEAST = 2  # looks
+_FALLS = 0.5  # of the entropy that was seen first
+
+
+def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each term of a loss that was meant to have a gradient, and has none."""
+    found = False
+    for fact in facts_of(report, "constant_term"):
+        if fact.count < _LEAST:
+            continue
+        found = True
+        values = fact.values
+        message = f"the term '{fact.target}' of the loss is a constant, and trains nothing: "
+        if values["grad"]:
+            message += "torch.autograd.grad makes no graph of the gradient that it is computed from"
+            advice = "pass `create_graph=True` to torch.autograd.grad"
+        else:
+            names = [f"'{name}'" for name in values["inputs"]]
+            message += f"neither {names[0]} nor {names[1]} has a gradient"
+            message += ", and they are equal" if values["equal"] else ""
+            advice = "compute one of the two with the model that is trained, outside of no_grad"
+        yield RuleFinding(
+            "fail", target_of(fact), "constant", message, fact.count, 0, fact.place, advice=advice
+        )
+    if not found:
+        yield unlooked(report, "constant_term") or passed("no term of a loss is a constant")
+
+
+def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each loss function whose inputs or targets it is not made for."""
+    facts = facts_of(report, "loss_values")
+    for fact in facts:
+        message, advice = _SENTENCES[fact.target](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place, advice=advice
+        )
+    if not facts:
+        yield unlooked(report, "loss_values") or passed("losses get values that they are made for")
+
+
+def _ctc(fact: ScriptFact) -> tuple[str, str]:
+    blank, many = fact.values["blank"], fact.values["labels"]
+    return (
+        f"ctc_loss gets {counted(many, 'label')} of class {blank}, which is its blank: a label "
+        "cannot be blank",
+        "pass the class of the blank as `blank` to CTCLoss, or begin the labels with 1",
+    )
+
+
+def _kl_div(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.values["input"]
+    return (
+        f"kl_div gets probabilities in '{name}' instead of log-probabilities, so that it is no "
+        "divergence: it can be negative",
+        f"replace softmax by log_softmax in '{name}'",
+    )
+
+
+def _binary(fact: ScriptFact) -> tuple[str, str]:
+    low, high = fact.values["low"], fact.values["high"]
+    return (
+        f"binary_cross_entropy_with_logits gets targets from {low:.4g} to {high:.4g}, which must "
+        "be between 0 and 1: the loss has no lower bound",
+        "scale the targets to 0 and 1",
+    )
+
+
+_SENTENCES = {
+    "ctc_loss": _ctc,
+    "kl_div": _kl_div,
+    "binary_cross_entropy_with_logits": _binary,
+}
+
+
+def _entropy(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each policy whose entropy the loss makes small."""
+    facts = facts_of(report, "entropy_sign")
+    found = False
+    for fact in facts:
+        if fact.values["sign"] < 0 or fact.count < _LEAST:
+            continue
+        found = True
+        message = (
+            f"the entropy of the policy, '{fact.target}', is added to the loss with a plus sign: "
+            "the policy is pushed to one action before it explores"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "sign", message, fact.values["sign"], -1, fact.place,
+            advice=f"subtract '{fact.target}' from the loss",
+        )  # fmt: skip
+    if not found:
+        signs = [fact.target for fact in facts]
+        yield unlooked(report, "entropy_sign") or passed(
+            f"{join_names(signs)} is subtracted" if signs else "no policy's entropy is in a loss"
+        )
+
+
+CONSTANT = Rule(
+    name="constant_term",
+    severity="warning",
+    of_training=True,
+    looks_at="the loss",
+    says="each term of a loss that compares outputs has a gradient",
+    computes="Reads the source of the line that calls backward, and the values of its variables. "
+    "Fails if a term of the sum is a tensor without a gradient, although the others have one, and "
+    "it is known why: a loss function got two tensors without gradients, or torch.autograd.grad "
+    "was called without create_graph since the last backward. Other constants pass.",
+    formula="term.requires_grad for each term of loss = a + b + ...",
+    source="torch.autograd.grad: create_graph=True makes derivatives of higher order possible",
+    fails="a gradient penalty from torch.autograd.grad(out, x) without create_graph=True; a "
+    "distillation loss of the teacher with itself",
+    mend="pass create_graph=True; compute the term from the output of the model",
+    example="{rule: constant_term, severity: error}",
+    judge=judge_nothing,
+    judge_run=_constant,
+)
+
+VALUES = Rule(
+    name="loss_values",
+    severity="warning",
+    of_training=True,
+    looks_at="the loss",
+    says="the loss functions of a script get values that they are made for",
+    computes="Looks at what the loss functions get in some steps. Labels of ctc_loss must not be "
+    "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
+    "that add up to 1 along a dimension. Targets of binary_cross_entropy_with_logits must be "
+    "between 0 and 1.",
+    formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
+    source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",
+    fails="nn.CTCLoss() with labels from 0; F.kl_div(softmax(x), target); targets of -1 and 1",
+    mend="set blank to the class that no label has; replace softmax by log_softmax",
+    example="{rule: loss_values, severity: error}",
+    judge=judge_nothing,
+    judge_run=_values,
+)
+
+ENTROPY = Rule(
+    name="entropy_sign",
+    severity="warning",
+    of_training=True,
+    looks_at="the loss",
+    says="a loss of a policy gradient does not make the entropy of the policy small",
+    computes="Reads the source of the line that calls backward. Fails if the entropy of a "
+    "distribution of torch.distributions is added to the loss with a positive factor, and the same "
+    "function computes the log_prob of samples from it. Without such samples, as in a loss that "
+    "makes predictions certain, it is not judged.",
+    formula="loss = ... - factor * entropy, with factor > 0",
+    source="Mnih et al. 2016, Asynchronous Methods for Deep Reinforcement Learning, section 4",
+    fails="loss = policy_loss + 0.01 * dist.entropy().mean()",
+    mend="subtract the entropy from the loss",
+    example="{rule: entropy_sign, severity: error}",
+    judge=judge_nothing,
+    judge_run=_entropy,
+)

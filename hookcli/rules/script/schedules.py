@@ -1,0 +1,193 @@
+"""`schedule_steps`, `plateau_mode` and `warmup_restarts`: schedules do what they were made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hookcli.report.report import Report
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    not_a_training,
+    passed,
+    skipped,
+)
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.training.series import largest_rate, real
+from hookcli.text import counted, join_names
+
+_DECAYS = ("StepLR", "MultiStepLR", "ExponentialLR", "MultiplicativeLR", "PolynomialLR")
+_TINY = 1e-6  # of the first learning rate: at half of the steps it is below a thousandth
+_LEAST = 20  # steps
+_RESTARTS = 3
+_FALL = 0.5  # of a rate, in one step
+_SAME = 1.05  # factor between rates that are the same
+
+
+def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each schedule that steps too often, or before the optimizer."""
+    facts = facts_of(report, "schedule")
+    found = False
+    for fact in facts:
+        message = _too_often(fact)
+        if message is not None:
+            found = True
+            yield RuleFinding(
+                "fail", target_of(fact), "often", message, fact.values["calls"],
+                fact.values["steps"], fact.place, cause="learning_rate_zero", advice=_OFTEN,
+            )  # fmt: skip
+    if not found:
+        yield unlooked(report, "schedule") or (
+            passed(f"{counted(len(facts), 'schedule')} kept the learning rate alive")
+            if facts
+            else skipped("no learning rate scheduler stepped")
+        )
+
+
+def _too_often(fact: ScriptFact) -> str | None:
+    """Return what is said of a schedule that decays in every step until nothing is left."""
+    values = fact.values
+    first, last = real(values["first"]), real(values["last"])
+    if fact.target not in _DECAYS or first is None or last is None or values["steps"] < _LEAST:
+        return None
+    if values["calls"] < values["steps"] - 1 or abs(last) > _TINY * abs(first):
+        return None
+    return (
+        f"the learning rate decays from {first:.3g} to {last:.3g}: {fact.target} steps with every "
+        f"batch, {values['calls']:,} times"
+    )
+
+
+_OFTEN = "call `scheduler.step()` once an epoch, or make the schedule for as many steps"
+
+
+def _mode(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each ReduceLROnPlateau whose mode does not fit its metric."""
+    facts = [fact for fact in facts_of(report, "schedule") if fact.values.get("mode")]
+    found = False
+    for fact in facts:
+        values = fact.values
+        wrong = {"loss": "max", "score": "min"}.get(values.get("metric_kind") or "")
+        if values["mode"] != wrong or not values["cuts"]:
+            continue
+        found = True
+        right = "min" if wrong == "max" else "max"
+        message = (
+            f"{fact.target} watches the {values['metric_kind']} '{values['metric']}' in mode "
+            f"'{wrong}', and cuts the learning rate when it improves: from {values['first']:.3g} "
+            f"to {values['last']:.3g}"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "mode", message, values["mode"], right, fact.place,
+            advice=f"pass mode='{right}' to {fact.target}",
+        )  # fmt: skip
+    if not found:
+        yield unlooked(report, "schedule") or (
+            passed("the modes of ReduceLROnPlateau fit what they watch")
+            if facts
+            else skipped("no ReduceLROnPlateau stepped")
+        )
+
+
+def _restarts(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding if the learning rate rises, and falls back to its beginning, again."""
+    training = report.training
+    if training is None:
+        yield not_a_training()
+        return
+    rates = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
+    if len(rates) < _LEAST or training.every > 1:
+        yield skipped("the learning rates of too few steps are known")
+        return
+    falls = [i for i in range(1, len(rates)) if rates[i][1] < _FALL * rates[i - 1][1]]
+    parts = [
+        [rate for _, rate in rates[start:end]]
+        for start, end in zip([0, *falls], [*falls, len(rates)], strict=True)
+    ]
+    whole = parts[: options["times"] + 1]
+    if len(whole) <= options["times"] or not all(_rises(part, parts[0][0]) for part in whole):
+        yield passed(f"the learning rate falls {counted(len(falls), 'time')} at once")
+        return
+    back = [f"{rates[i][0]:,}" for i in falls]
+    message = (
+        f"the warm-up of the learning rate restarts {counted(len(falls), 'time')}, at step "
+        f"{join_names(back)}: it rises to {max(parts[0]):.3g}, and falls back to {parts[1][0]:.3g}"
+    )
+    yield RuleFinding(
+        "fail", "", "restarts", message, len(falls), options["times"], report.model.place,
+        step=rates[falls[0]][0],
+        advice="count the steps of the warm-up over all epochs",
+    )  # fmt: skip
+
+
+def _rises(rates: list[float], lowest: float) -> bool:
+    """Return whether rates begin with the lowest one, and only rise, to more than twice of it."""
+    return (
+        len(rates) > 2
+        and rates[0] <= _SAME * lowest
+        and rates[-1] > 2 * rates[0]
+        and all(later >= rate for rate, later in pairwise(rates))
+    )
+
+
+STEPS = Rule(
+    name="schedule_steps",
+    severity="error",
+    of_training=True,
+    every_step=True,
+    looks_at="schedules",
+    says="a schedule that decays the learning rate steps as often as it was made for",
+    computes="Counts the steps of each scheduler and of its optimizer. Fails if a StepLR, "
+    "MultiStepLR, ExponentialLR, MultiplicativeLR or PolynomialLR stepped with every step of the "
+    "optimizer, and the learning rate at the end is below 1e-6 of the first. Others, such "
+    "as a cosine to 0, are made to end there.",
+    formula="calls < steps, or last rate > 1e-6 * first rate",
+    source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
+    fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",
+    mend="call scheduler.step() at the end of each epoch, or count the schedule in batches",
+    example="{rule: schedule_steps, severity: warning}",
+    judge=judge_nothing,
+    judge_run=_steps,
+)
+
+MODE = Rule(
+    name="plateau_mode",
+    severity="warning",
+    of_training=True,
+    looks_at="schedules",
+    says="ReduceLROnPlateau has the mode of the value that it watches",
+    computes="Looks at the value that the script passes to ReduceLROnPlateau.step, in the source "
+    "of the line. A loss is what a loss function of PyTorch returned, or a variable named so; a "
+    "score is a variable named accuracy, f1, auc and the like. Fails if a loss is watched in mode "
+    "'max', or a score in mode 'min', and the learning rate was cut. Other values are not judged.",
+    formula="mode = min for a loss, max for a score",
+    source="torch.optim.lr_scheduler.ReduceLROnPlateau: in mode min, it waits for smaller values",
+    fails="ReduceLROnPlateau(optimizer, 'max') with scheduler.step(validation_loss)",
+    mend="pass mode='min' for a loss, and mode='max' for an accuracy",
+    example="{rule: plateau_mode, severity: error}",
+    judge=judge_nothing,
+    judge_run=_mode,
+)
+
+RESTARTS = Rule(
+    name="warmup_restarts",
+    severity="warning",
+    of_training=True,
+    every_step=True,
+    looks_at="schedules",
+    says="the warm-up of a learning rate runs once",
+    computes="Looks at the learning rate of each step. Fails if it rises from its lowest value, "
+    "without falling in between, and falls back to that at once, at least `times` times. Warm "
+    "restarts rise at once and fall slowly, and a cycle falls as slowly as it rises.",
+    formula="not (rates rise; next rate = first rate), repeated",
+    source="Goyal et al. 2017, Accurate, Large Minibatch SGD: warm-up over the first epochs",
+    fails="lr = base * step_in_epoch / warmup_steps, with a warm-up of several epochs",
+    mend="count the steps over all epochs: epoch * steps_per_epoch + step",
+    example="{rule: warmup_restarts, times: 2}",
+    options=(RuleOption("times", "count", "the least number of restarts", _RESTARTS),),
+    judge=_restarts,
+)

@@ -1,0 +1,43 @@
+"""The observers of each training. A new one is a row of `OBSERVERS`."""
+
+from __future__ import annotations
+
+from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.label_shift import LabelShift
+from hookcli.training.observers.loaded_weights import LoadedWeights
+from hookcli.training.observers.loss_look import LossLook
+from hookcli.training.observers.observer import Facts, Observer, methods
+from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.trained_parts import TrainedParts
+
+OBSERVERS: tuple[type[Observer], ...] = (
+    Batches,
+    GradientUse,
+    LabelShift,
+    LoadedWeights,
+    LossLook,
+    Schedules,
+    TrainedParts,
+)
+
+
+class Observers:
+    """All observers of one training, and the facts that they find."""
+
+    def __init__(self, seen: ObservedScript) -> None:
+        self.facts = Facts()
+        self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
+        self.constructed = methods(self.all, "constructed")
+        self.before_step = methods(self.all, "before_step")
+
+    def finish(self) -> None:
+        """Let the observers add what is known at the end of the script."""
+        for observer in self.all:
+            observer.finish()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of facts that are looked for."""
+        return tuple(kind for observer in self.all for kind in observer.kinds)

@@ -1,0 +1,286 @@
+"""What becomes of the gradients of a backward pass: an optimizer uses them, or they are erased."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
+from hookcli.models import places
+from hookcli.training.norms import gradient_norm, local, outside_modes
+from hookcli.training.observers.loss_source import Term, terms, user_frame
+from hookcli.training.observers.observer import (
+    LookSchedule,
+    Observer,
+    parameters_of,
+    variable_of,
+)
+from hookcli.training.records import Record
+from hookcli.training.watched_function import TorchCall
+
+_MOST = 64  # uses that are waited for
+_LEAST = 2  # times that something was looked at
+_READ = 4  # parameters whose values are compared
+_MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
+
+
+class Values:
+    """The values of some parameters, to see whether the script changes them without a step."""
+
+    def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
+        self._parameters = [p for p in parameters if not p.is_meta][:_READ]
+        self._sums = self._now()
+
+    def _now(self) -> list[float]:
+        with torch.no_grad(), outside_modes():
+            return [float(local(p.detach()).abs().sum()) for p in self._parameters]
+
+    def have_changed(self) -> bool:
+        """Return whether a parameter has other values now."""
+        return self._now() != self._sums
+
+
+@dataclass(slots=True, eq=False)
+class _Use:
+    """Gradients that an optimizer is to use: of one term of a loss, or those that are clipped.
+
+    `left` are the ids of the parameters whose gradients are still there.
+    """
+
+    kind: str
+    text: str
+    place: str | None
+    left: set[int]
+    whole: set[int]
+    others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
+    detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
+    values: Values | None = None
+    state: str = "waits"  # "used", "erased"
+
+
+@dataclass(slots=True)
+class _Outcomes:
+    """How often the gradients of a line were used, and how often they were erased."""
+
+    used: int = 0
+    erased: int = 0
+    changed: int = 0  # the parameters were changed by something that is no step
+    last: _Use | None = None
+    at: str | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """An optimizer from its construction on. `parameters` are ids, if it erases gradients."""
+
+    optimizer: weakref.ref[Any]
+    place: str | None
+    type: str
+    variable: str | None = None
+    erasures: int = 0
+    steps: int = 0
+    parameters: set[int] = field(default_factory=set)
+    values: Values | None = None
+    name: str = ""
+
+
+class GradientUse(Observer):
+    """Finds terms, clipping and optimizers whose gradients are erased before a step uses them."""
+
+    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps")
+    before = {  # noqa: RUF012
+        "backward": "backward",
+        "zero_grad": "zero_grad",
+        "module_zero_grad": "module_zero_grad",
+        "clip_grad_norm_": "clip",
+        "clip_grad_value_": "clip",
+    }
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._known: dict[int, _Known] = {}
+        self._waiting: list[_Use] = []
+        self._outcomes: dict[tuple[str, str, str | None], _Outcomes] = {}
+        self._schedule = LookSchedule()
+        self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
+        self._stepped: set[int] = set()  # ids of parameters of optimizers that step
+
+    def constructed(self, optimizer: Any, place: str | None) -> None:
+        """Note an optimizer."""
+        if len(self._known) < _MOST:
+            kind = type(optimizer).__name__
+            self._known[id(optimizer)] = _Known(weakref.ref(optimizer), place, kind)
+
+    def backward(self, call: TorchCall) -> None:
+        """Note which parameters get gradients, from each term of the loss."""
+        self._erased.clear()
+        start = call.argument(0, "tensors")
+        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+        frame = user_frame(call.frame)
+        if frame is None or not isinstance(start, torch.Tensor) or call.argument(4, "inputs"):
+            return
+        place = places.of_frame(frame)
+        if not self._schedule.is_due(("backward", place)):
+            return
+        given = [term for term in terms(frame) if term.value.requires_grad]
+        parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
+        file = places.show(frame.f_code.co_filename)
+        uses = [self._use_of(term, place, file) for term in parts]
+        for use in uses:
+            use.others = [other for other in uses if other is not use]
+        self._waiting += uses
+        del self._waiting[:-_MOST]
+
+    def _use_of(self, term: Term, place: str | None, file: str) -> _Use:
+        found = {id(leaf) for leaf, _ in leaves_of_graph(term.value) if leaf.requires_grad}
+        use = _Use("term", term.text, place, set(found), found)
+        if term.detached is not None:
+            use.detached = term.detached[0], f"{file}:{term.detached[1]}"
+        return use
+
+    def clip(self, call: TorchCall) -> None:
+        """Note which gradients are clipped."""
+        given = call.argument(0, "parameters")
+        limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
+        place = places.of_frame(call.frame)
+        if isinstance(given, torch.Tensor):
+            given = [given]
+        if not isinstance(given, list | tuple) and hasattr(given, "gi_frame"):
+            given = _parameters_of_generator(given)
+        if not isinstance(given, list | tuple) or len(given) > _MOST_PARAMETERS:
+            return
+        if isinstance(limit, int | float) and math.isinf(limit):  # only the norm is computed
+            return
+        if not self._schedule.is_due(("clip", place)):
+            return
+        tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
+        use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
+        use.values = Values(tensors)
+        if tensors:
+            self._waiting = [*self._waiting[-_MOST:], use]
+
+    def zero_grad(self, call: TorchCall) -> None:
+        """Note that an optimizer erases gradients."""
+        optimizer = call.argument(0, "self")
+        known = self._known.get(id(optimizer))
+        if known is not None and known.optimizer() is optimizer:
+            known.erasures += 1
+            if known.erasures == _LEAST + 1:
+                known.variable = variable_of(optimizer, call.frame)
+                held = parameters_of(optimizer)
+                known.parameters = {id(p) for p in held}
+                known.values = Values(held)
+                known.name = self.name_of_parameters(known.parameters)
+        if self._waiting:
+            self._erase(parameters_of(optimizer), call, id(optimizer))
+
+    def module_zero_grad(self, call: TorchCall) -> None:
+        """Note that a module erases gradients."""
+        if self._waiting:
+            self._erase(list(call.argument(0, "self").parameters()), call, None)
+
+    def _erase(self, given: list[torch.Tensor], call: TorchCall, optimizer: int | None) -> None:
+        if len(given) > _MOST_PARAMETERS:
+            self._waiting.clear()
+            return
+        ids = {id(p) for p in given}
+        for use in list(self._waiting):
+            if use.left.isdisjoint(ids):
+                continue
+            use.left -= ids
+            if use.left:
+                continue
+            self._waiting.remove(use)
+            use.state = "erased"
+            changed = use.values is not None and use.values.have_changed()
+            self._count(use, places.of_frame(call.frame), changed=changed)
+            if use.kind == "term" and optimizer is not None:
+                self._erased[optimizer] = use.place, places.of_frame(call.frame)
+
+    def _count(self, use: _Use, at: str | None, *, changed: bool = False) -> None:
+        outcomes = self._outcomes.setdefault((use.kind, use.text, use.place), _Outcomes())
+        outcomes.last = use
+        if use.state == "used":
+            outcomes.used += 1
+        elif changed or (use.kind == "term" and not self._is_partly_used(use)):
+            outcomes.changed += 1
+        else:
+            outcomes.erased += 1
+            outcomes.at = at
+
+    def _is_partly_used(self, use: _Use) -> bool:
+        """Return whether another term of the same backward pass was used."""
+        return bool(use.text) and any(other.state == "used" for other in use.others)
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note that an optimizer uses gradients."""
+        known = self._known.get(id(optimizer))
+        if known is not None:
+            known.steps += 1
+        erased = self._erased.pop(id(optimizer), None)
+        if not self._waiting and erased is None and (known is None or known.steps > 1):
+            return
+        given = parameters_of(optimizer)
+        ids = {id(p) for p in given}
+        self._stepped |= ids
+        for use in list(self._waiting):
+            if not use.left.isdisjoint(ids):
+                self._waiting.remove(use)
+                use.state = "used"
+                self._count(use, None)
+        if erased is not None and not float(gradient_norm(given)):
+            record = records[0] if records else None
+            step = None if record is None else record.steps.total
+            self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def finish(self) -> None:
+        """Add what was always erased, and the optimizers that never step."""
+        for (kind, text, place), outcomes in self._outcomes.items():
+            if outcomes.used or outcomes.changed or outcomes.erased < _LEAST:
+                continue
+            use = outcomes.last
+            if use is None:
+                continue
+            name = self.name_of_parameters(use.whole)
+            if kind == "clip":
+                self.facts.add("unused_clipping", name, place, at=outcomes.at)
+                continue
+            trained = [self.name_of_parameters(other.whole - use.whole) for other in use.others]
+            source, at = use.detached or (None, place)
+            self.facts.add(
+                "unused_term",
+                text,
+                at,
+                of=name,
+                at=outcomes.at,
+                trained=next((name for name in trained if name), ""),
+                source=source,
+            )
+        for known in self._known.values():
+            if known.steps or not known.parameters or known.parameters & self._stepped:
+                continue
+            if known.values is None or known.values.have_changed():
+                continue
+            self.facts.add(
+                "never_steps",
+                known.variable or known.type,
+                known.place,
+                type=known.type,
+                of=known.name,
+                erasures=known.erasures,
+            )
+
+
+def _parameters_of_generator(given: Any) -> list[torch.Tensor] | None:
+    """Return the parameters that `module.parameters()` will yield; it is not advanced."""
+    frame = given.gi_frame
+    values = {} if frame is None else frame.f_locals
+    module = values.get("self")
+    if given.gi_code.co_name != "parameters" or not isinstance(module, torch.nn.Module):
+        return None
+    return list(module.parameters(recurse=bool(values.get("recurse", True))))

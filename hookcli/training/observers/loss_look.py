@@ -1,0 +1,257 @@
+"""What some backward passes of each line start from: the graph of the loss, and its source."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.trainability.graph_shapes import BROADCASTS, RESHAPED, GraphShapes
+from hookcli.engine.probes.trainability.loss_graph import (
+    PROBABILITIES,
+    LossGraph,
+    Node,
+    nodes_behind,
+)
+from hookcli.engine.probes.trainability.unregistered import PROBE, leaves_of_graph, unregistered
+from hookcli.models import places
+from hookcli.models.model import Call, CallInputs
+from hookcli.report.findings import Measurement
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.observers.loss_source import (
+    Term,
+    calls_in,
+    current_value,
+    loss_function,
+    sign_of_entropy,
+    terms,
+    user_frame,
+)
+from hookcli.training.observers.observer import LookSchedule, Observer, parameters_of
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.watched_function import TorchCall
+
+_MOST_READ = 1 << 20  # elements of a tensor whose values are read
+_LOOKS_AT_GRAPH = 2  # of each line
+_NO_INPUTS: CallInputs = ((), {})
+
+
+class LossLook(Observer):
+    """Looks at the loss when backward begins, before autograd frees what its nodes have saved."""
+
+    kinds = ("constant_term", "loss_values", "entropy_sign")
+    before = {"backward": "backward", "grad": "gradient"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._schedule = LookSchedule()
+        self._looks: dict[str | None, int] = {}
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Where torch.autograd.grad was called without a graph of its results, since backward.
+        self._without_graph: str | None = None
+
+    def constructed(self, optimizer: Any, place: str | None) -> None:
+        """Note an optimizer, to know the parameters that it has."""
+        self._optimizers.add(optimizer)
+
+    def gradient(self, call: TorchCall) -> None:
+        """Note a call of torch.autograd.grad that makes no graph, for something else than weights.
+
+        The gradients of weights may be those of a step.
+        """
+        inputs = call.argument(1, "inputs")
+        first = inputs[0] if isinstance(inputs, list | tuple) and inputs else inputs
+        graph = call.argument(4, "create_graph")
+        if not graph and isinstance(first, torch.Tensor) and not isinstance(first, nn.Parameter):
+            self._without_graph = places.of_frame(call.frame)
+
+    def backward(self, call: TorchCall) -> None:
+        """Look at the loss."""
+        without_graph, self._without_graph = self._without_graph, None
+        start = call.argument(0, "tensors")
+        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+        frame = user_frame(call.frame)
+        if frame is None or not isinstance(start, torch.Tensor) or start.grad_fn is None:
+            return
+        place = places.of_frame(frame)
+        if not self._schedule.is_due(place):
+            return
+        looks = self._looks[place] = self._looks.get(place, 0) + 1
+        with torch.no_grad(), disable_current_modes():
+            if looks <= _LOOKS_AT_GRAPH:
+                self._look_at_graph(start)
+            self._look_at_values(start, place)
+            self._look_at_source(frame, without_graph)
+
+    # The graph.
+
+    def _look_at_graph(self, start: torch.Tensor) -> None:
+        roots = [root for root in self.seen.roots.values() if root.recent and not root.is_part]
+        owners, calls = NodeOwners(), []
+        runs = [(root, run) for root in roots for run in root.recent]
+        for order, (root, run) in enumerate(sorted(runs, key=lambda pair: pair[1].first_node)):
+            made = _call_of(root, order, run.first_node)
+            owners.enter(made, _NO_INPUTS)
+            if run.next_node is not None:
+                owners.note_end(made, run.next_node)
+            calls.append((root, made))
+        for watcher in (LossGraph([], (PROBABILITIES,)), GraphShapes([], (BROADCASTS, RESHAPED))):
+            for _, made in calls:
+                watcher.enter(made, _NO_INPUTS)
+            watcher.graph(start, owners)
+            for measurement in watcher.measurements:
+                self._note(measurement, calls[-1][0] if calls else None)
+        held = {id(p) for root in roots for p in root.root.parameters()}
+        held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
+        strange = [leaf for leaf, _ in leaves_of_graph(start) if id(leaf) not in held]
+        for root in roots:
+            for name, kind, count in unregistered(root.root, strange):
+                value = {"kind": kind, "count": count}
+                self._note(Measurement(PROBE, name, None, value, None), root)
+        for root in roots:
+            root.losses += 1
+
+    def _note(self, measurement: Measurement, root: RootWatch | None) -> None:
+        """Add a measurement to a root, unless it has it."""
+        if root is not None and measurement not in root.measured:
+            root.measured.append(measurement)
+
+    # Values that nodes have saved.
+
+    def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
+        for node in nodes_behind(start):
+            try:
+                found = _VALUES[node.name()](node) if node.name() in _VALUES else None
+            except RuntimeError:  # what it saved was changed in place
+                continue
+            if found is not None:
+                what, values = found
+                self.facts.add("loss_values", what, place, **values)
+
+    # The source.
+
+    def _look_at_source(self, frame: FrameType, without_graph: str | None) -> None:
+        file = places.show(frame.f_code.co_filename)
+        found = terms(frame)
+        for term in found:
+            for call in calls_in(term.made_by):
+                self._look_at_call(call, frame, f"{file}:{call.lineno}")
+            if _is_constant(term.value):
+                self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        entropy = sign_of_entropy(frame)
+        if entropy is not None:
+            text, line, sign = entropy
+            mean = current_value(text, frame)
+            self.facts.add(
+                "entropy_sign", text, f"{file}:{line}", sign=sign,
+                value=None if mean is None else float(mean.float().mean()),
+            )  # fmt: skip
+
+    def _look_at_call(self, node: ast.Call, frame: FrameType, place: str) -> None:
+        """Look at the inputs of kl_div, which is no node of its own in the graph."""
+        function = loss_function(node, frame)
+        name = (
+            type(function).__name__
+            if isinstance(function, nn.Module)
+            else (getattr(function, "__name__", ""))
+        )
+        if name not in ("KLDivLoss", "kl_div") or not node.args:
+            return
+        given = current_value(node.args[0], frame, node.lineno)
+        if given is not None and _are_probabilities(given):
+            self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
+
+    def _note_constant(
+        self, term: Term, frame: FrameType, without_graph: str | None, place: str
+    ) -> None:
+        for call in calls_in(term.made_by):
+            if loss_function(call, frame) is None:
+                continue
+            names = [ast.unparse(one) for one in call.args[:2]]
+            given = [current_value(one, frame, call.lineno) for one in call.args[:2]]
+            if len(given) == 2 and all(one is not None and not one.requires_grad for one in given):
+                first, second = given
+                same = first is not None and second is not None and _are_equal(first, second)
+                self.facts.add(
+                    "constant_term", term.text, place, inputs=names, equal=same, grad=None
+                )
+                return
+        if without_graph is not None and term.made_by is not None:
+            self.facts.add(
+                "constant_term", term.text, without_graph, inputs=[], equal=False,
+                grad=without_graph,
+            )  # fmt: skip
+
+
+def _call_of(root: RootWatch, order: int, first_node: int) -> Call:
+    kind = type(root.root)
+    return Call(
+        order=order,
+        key=id(root.root),
+        name="",
+        type=kind.__name__,
+        index=0,
+        parent=None,
+        depth=0,
+        training=root.root.training,
+        recomputed=False,
+        module=root.root,
+        graded=True,
+        sequence=first_node,
+        place=places.of_class(kind),
+    )
+
+
+def _is_constant(value: torch.Tensor) -> bool:
+    return not value.requires_grad and value.is_floating_point() and value.numel() == 1
+
+
+def _are_equal(first: torch.Tensor, second: torch.Tensor) -> bool:
+    same = first.shape == second.shape and first.dtype == second.dtype
+    return same and first.numel() <= _MOST_READ and bool(torch.equal(first, second))
+
+
+def _are_probabilities(values: torch.Tensor) -> bool:
+    """Return whether values are between 0 and 1, and add up to 1 along a dimension."""
+    if not values.is_floating_point() or not 0 < values.numel() <= _MOST_READ:
+        return False
+    values = values.detach().float()
+    if not bool(((values >= 0) & (values <= 1)).all()):
+        return False
+    return any(
+        bool(((values.sum(dim) - 1).abs() < 1e-2).all())
+        for dim in range(values.dim())
+        if values.shape[dim] > 1
+    )
+
+
+def _ctc(node: Node) -> tuple[str, dict[str, Any]] | None:
+    """Return how many labels of CTC are the blank, if there are some."""
+    targets, lengths, blank = node._saved_targets, node._saved_target_lengths, node._saved_blank
+    sizes = torch.as_tensor(lengths).flatten().tolist()
+    if targets.dim() == 2:
+        targets = torch.cat([row[:size] for row, size in zip(targets, sizes, strict=True)])
+    count = int((targets == blank).sum())
+    return ("ctc_loss", {"blank": int(blank), "labels": count}) if count else None
+
+
+def _binary(node: Node) -> tuple[str, dict[str, Any]] | None:
+    """Return the range of the targets of a binary cross entropy, if it is not in 0 to 1."""
+    target = node._saved_target
+    if not target.numel():
+        return None
+    low, high = float(target.min()), float(target.max())
+    if low >= 0 and high <= 1:
+        return None
+    return "binary_cross_entropy_with_logits", {"low": low, "high": high}
+
+
+_VALUES = {
+    "CtcLossBackward0": _ctc,
+    "BinaryCrossEntropyWithLogitsBackward0": _binary,
+}

@@ -1,0 +1,404 @@
+"""The terms of a loss, read in the source of the script at the line that calls backward.
+
+Autograd's graph has no constants: a term without a gradient is not in it. The source has all terms,
+and the variables of the function that runs have their values. Nothing is evaluated but the names
+of variables and of plain attributes.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.models import places
+
+_MOST_ASSIGNMENTS = 8  # that are followed from one name to another
+_NOTHING: Any = object()
+# Loss functions of torch.nn.functional.
+LOSSES = {
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss",
+    "margin_ranking_loss", "multi_margin_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
+    "soft_margin_loss", "triplet_margin_loss",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a sum: its source, its value, and the expression that made it, if it is known.
+
+    `detached` is the source of a detached tensor that it is computed from, with its line.
+    """
+
+    text: str
+    value: torch.Tensor
+    made_by: ast.expr | None
+    line: int
+    detached: tuple[str, int] | None = None
+
+
+@lru_cache(maxsize=64)
+def _tree(filename: str, _size: int) -> ast.Module | None:
+    source = "".join(linecache.getlines(filename))
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the script itself, from a frame outwards."""
+    while frame is not None and not places.is_user(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _body_of(frame: FrameType) -> ast.AST | None:
+    """Return the function that a frame runs, or the module."""
+    filename = frame.f_code.co_filename
+    tree = _tree(filename, len(linecache.getlines(filename)))
+    if tree is None or frame.f_code.co_name == "<module>":
+        return tree
+    first = frame.f_code.co_firstlineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
+            node.name == frame.f_code.co_name
+        ):
+            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if start <= first <= node.lineno:
+                return node
+    return None
+
+
+def _own_nodes(body: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, without those of functions inside of it."""
+    todo = list(ast.iter_child_nodes(body))
+    for node in todo:  # grows meanwhile
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo += ast.iter_child_nodes(node)
+
+
+def value_of(node: ast.AST, frame: FrameType) -> Any:
+    """Return the value of a name, or of plain attributes of it; `None` if there is none."""
+    found = _value(node, frame)
+    return None if found is _NOTHING else found
+
+
+def _value(node: ast.AST, frame: FrameType) -> Any:
+    if isinstance(node, ast.Name):
+        for scope in (frame.f_locals, frame.f_globals):
+            if node.id in scope:
+                return scope[node.id]
+        return _NOTHING
+    if isinstance(node, ast.Attribute):
+        owner = _value(node.value, frame)
+        if owner is _NOTHING:
+            return _NOTHING
+        names = getattr(owner, "__dict__", None)
+        if not isinstance(names, dict) and type(names).__name__ != "mappingproxy":
+            return _NOTHING
+        if node.attr in names:
+            return names[node.attr]
+        modules = names.get("_modules")
+        if isinstance(modules, dict) and node.attr in modules:
+            return modules[node.attr]
+    return _NOTHING
+
+
+def _called(body: ast.AST, line: int) -> ast.expr | None:
+    """Return the expression whose `backward` is called on a line."""
+    for node in _own_nodes(body):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "backward"
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+            and not node.args
+        ):
+            return _unscaled(node.func.value)
+    return None
+
+
+def _unscaled(node: ast.expr) -> ast.expr:
+    """Return what a GradScaler scales: `loss` of `scaler.scale(loss)`."""
+    called = node.func if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and isinstance(called, ast.Attribute):
+        return node.args[0] if called.attr == "scale" and len(node.args) == 1 else node
+    return node
+
+
+def _assigned(body: ast.AST, name: str, before: int) -> ast.expr | None:
+    """Return the expression of the last assignment to a name before a line.
+
+    None if that is not the only thing that gives it its value, such as `loss += ...`.
+    """
+    last: ast.AST | None = None
+    for node in _own_nodes(body):
+        if getattr(node, "lineno", before) >= before or not _assigns(node, name):
+            continue
+        if last is None or node.lineno > last.lineno:  # type: ignore[attr-defined]
+            last = node
+    if isinstance(last, ast.Assign) and len(last.targets) == 1:
+        return last.value if isinstance(last.targets[0], ast.Name) else None
+    return None
+
+
+def _assigns(node: ast.AST, name: str) -> bool:
+    targets: list[Any] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
+        targets = [node.target]
+    elif isinstance(node, ast.With):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    inside = (one for target in targets for one in ast.walk(target))
+    return any(isinstance(one, ast.Name) and one.id == name for one in inside)
+
+
+def terms(frame: FrameType) -> list[Term]:
+    """Return the terms of the loss whose backward a line of the script calls; [] if unknown.
+
+    Only names are terms, and products of them with numbers.
+    """
+    body = _body_of(frame)
+    start = None if body is None else _called(body, frame.f_lineno)
+    if body is None or start is None:
+        return []
+    found: list[Term] = []
+    _add_terms(start, body, frame, frame.f_lineno, found, _MOST_ASSIGNMENTS)
+    return found
+
+
+def _add_terms(
+    node: ast.expr, body: ast.AST, frame: FrameType, line: int, found: list[Term], deep: int
+) -> None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        _add_terms(node.left, body, frame, line, found, deep)
+        _add_terms(node.right, body, frame, line, found, deep)
+        return
+    if isinstance(node, ast.UnaryOp):
+        _add_terms(node.operand, body, frame, line, found, deep)
+        return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        left, right = node.left, node.right
+        if _is_number(right, frame):
+            _add_terms(left, body, frame, line, found, deep)
+        elif _is_number(left, frame) and isinstance(node.op, ast.Mult):
+            _add_terms(right, body, frame, line, found, deep)
+        return
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return
+    value = value_of(node, frame)
+    if not isinstance(value, torch.Tensor):
+        return
+    made = _assigned(body, node.id, line) if isinstance(node, ast.Name) else None
+    if made is not None and deep and _is_sum(made):
+        _add_terms(made, body, frame, made.lineno, found, deep - 1)
+        return
+    at = line if made is None else made.lineno
+    detached = None if made is None else _detached(made, body, deep)
+    found.append(Term(ast.unparse(node), value, made, at, detached))
+
+
+def _detached(node: ast.expr, body: ast.AST, deep: int) -> tuple[str, int] | None:
+    """Return the first detached tensor that an expression, or what its names stand for, uses."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and one.attr in ("detach", "data"):
+            text = ast.unparse(one)
+            return f"{text}()" if one.attr == "detach" else text, one.lineno
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and deep:
+            made = _assigned(body, one.id, node.lineno)
+            found = None if made is None else _detached(made, body, deep - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_sum(node: ast.expr) -> bool:
+    """Return whether an expression is a sum or difference, up to factors that are numbers."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        node = node.left if isinstance(node.left, ast.BinOp) else node.right
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def _is_number(node: ast.expr, frame: FrameType) -> bool:
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left, frame) and _is_number(node.right, frame)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand, frame)
+    return isinstance(value_of(node, frame), int | float)
+
+
+def calls_in(node: ast.AST | None) -> Iterator[ast.Call]:
+    """Yield the calls in an expression, those inside of others too."""
+    if node is not None:
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call):
+                yield one
+
+
+def argument_of_call(frame: FrameType, method: str) -> ast.expr | None:
+    """Return the first argument of the only call of a method on the line that a frame runs."""
+    body = _body_of(frame)
+    if body is None:
+        return None
+    found = [
+        node.args[0] if node.args else next((k.value for k in node.keywords), None)
+        for node in _own_nodes(body)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method
+        and node.lineno <= frame.f_lineno <= (node.end_lineno or node.lineno)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def loss_function(node: ast.Call, frame: FrameType) -> Any:
+    """Return the loss function of PyTorch that a call is of: a module or a function; else None."""
+    called = value_of(node.func, frame)
+    if isinstance(called, nn.modules.loss._Loss):
+        return called
+    if isinstance(node.func, ast.Attribute) and called is None:
+        owner = value_of(node.func.value, frame)
+        called = getattr(owner, node.func.attr, None) if owner is nn.functional else None
+    name = getattr(called, "__name__", "")
+    return called if name in LOSSES and getattr(nn.functional, name, None) is called else None
+
+
+def kind_of_value(node: ast.expr, frame: FrameType) -> str | None:
+    """Return "loss" if an expression, or the assignment to its name, calls a loss function."""
+    body = _body_of(frame)
+    made = unwrapped(node)
+    if isinstance(made, ast.Name) and body is not None:
+        made = unwrapped(_assigned(body, made.id, frame.f_lineno))
+    if isinstance(made, ast.Call) and loss_function(made, frame) is not None:
+        return "loss"
+    return None
+
+
+def unwrapped(node: ast.expr | None) -> ast.expr | None:
+    """Return the expression in front of `.item()` and its like."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("item", "detach", "mean", "sum", "cpu")
+    ):
+        node = node.func.value
+    return node
+
+
+def current_value(
+    node: ast.expr | str, frame: FrameType, line: int | None = None
+) -> torch.Tensor | None:
+    """Return the tensor that a name had on a line: None if it was assigned after that, or is none.
+
+    Also that of a name with methods that keep its values, such as `detach`.
+    """
+    expression = ast.parse(node, mode="eval").body if isinstance(node, str) else node
+    if not isinstance(expression, ast.Name | ast.Attribute):
+        return None
+    body = _body_of(frame)
+    if line is not None and isinstance(expression, ast.Name) and body is not None:
+        for other in _own_nodes(body):
+            at = getattr(other, "lineno", 0)
+            if line < at <= frame.f_lineno and _assigns(other, expression.id):
+                return None
+    value = value_of(expression, frame)
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def sign_of_entropy(frame: FrameType) -> tuple[str, int, int] | None:
+    """Return the name, line and sign of the entropy of a policy in the loss whose backward runs.
+
+    A policy is a distribution of torch.distributions, with a log_prob of its own samples in the
+    same function. None if there is none, or if its sign is not known.
+    """
+    body = _body_of(frame)
+    start = None if body is None else _called(body, frame.f_lineno)
+    if body is None or start is None:
+        return None
+    for name, line, sign in _signed(start, body, frame, frame.f_lineno, 1, _MOST_ASSIGNMENTS):
+        made = unwrapped(_assigned(body, name, line))
+        policy = _method_of(made, "entropy")
+        if policy is None or not _is_policy(policy, body, frame):
+            continue
+        value = value_of(ast.Name(name), frame)
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            return name, line, sign
+    return None
+
+
+def _method_of(node: ast.expr | None, method: str) -> ast.expr | None:
+    """Return the object whose method a call calls."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method
+    ):
+        return node.func.value
+    return None
+
+
+def _is_policy(policy: ast.expr, body: ast.AST, frame: FrameType) -> bool:
+    """Return whether actions are sampled from a distribution, and their log_prob is computed."""
+    if not isinstance(value_of(policy, frame), torch.distributions.Distribution):
+        return False
+    text = ast.unparse(policy)
+    used = {
+        node.func.attr
+        for node in _own_nodes(body)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == text
+    }
+    return {"sample", "log_prob"} <= used
+
+
+def _signed(
+    node: ast.expr, body: ast.AST, frame: FrameType, line: int, sign: int, deep: int
+) -> Iterator[tuple[str, int, int]]:
+    """Yield the names in a sum with their lines and signs, as far as these are known."""
+    node = unwrapped(node) or node
+    if isinstance(node, ast.Name):
+        made = _assigned(body, node.id, line)
+        if made is not None and deep and _is_sum(unwrapped(made) or made):
+            yield from _signed(made, body, frame, made.lineno, sign, deep - 1)
+        else:
+            yield node.id, line, sign
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield from _signed(node.operand, body, frame, line, -sign, deep)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from _signed(node.left, body, frame, line, sign, deep)
+        right = -sign if isinstance(node.op, ast.Sub) else sign
+        yield from _signed(node.right, body, frame, line, right, deep)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for factor, rest in ((node.left, node.right), (node.right, node.left)):
+            number = _number(factor, frame)
+            if number:
+                yield from _signed(rest, body, frame, line, sign if number > 0 else -sign, deep)
+                return
+
+
+def _number(node: ast.expr, frame: FrameType) -> float | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int | float) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _number(node.operand, frame)
+        return None if value is None else -value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _number(node.left, frame), _number(node.right, frame)
+        return None if left is None or right is None else left * right
+    value = value_of(node, frame)
+    return float(value) if isinstance(value, int | float) else None

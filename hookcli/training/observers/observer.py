@@ -1,0 +1,144 @@
+"""What an observer is told of a training, and the facts that it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from hookcli.report.training import ScriptFact
+from hookcli.training.observed_script import ObservedScript
+from hookcli.training.records import Record
+from hookcli.training.roots import name_of
+
+_MOST = 200  # facts of one kind that are kept
+
+
+@dataclass(slots=True)
+class _Fact:
+    """A fact that is counted."""
+
+    kind: str
+    target: str
+    place: str | None
+    record: Record | None
+    step: int | None
+    values: dict[str, Any] = field(default_factory=dict)
+    count: int = 0
+
+
+class Facts:
+    """The facts that observers have found; equal ones are counted."""
+
+    def __init__(self) -> None:
+        self._facts: dict[tuple[str, str, str | None], _Fact] = {}
+
+    def add(
+        self,
+        kind: str,
+        target: str,
+        place: str | None,
+        *,
+        record: Record | None = None,
+        step: int | None = None,
+        **values: Any,
+    ) -> None:
+        """Count a fact; the values are those of the last time."""
+        key = kind, target, place
+        fact = self._facts.get(key)
+        if fact is None:
+            if sum(known == kind for known, *_ in self._facts) >= _MOST:
+                return
+            fact = self._facts[key] = _Fact(kind, target, place, record, step)
+        fact.count += 1
+        fact.values.update(values)
+
+    def rows(self) -> tuple[ScriptFact, ...]:
+        """Return the facts as plain data."""
+        return tuple(
+            ScriptFact(
+                fact.kind,
+                fact.target,
+                fact.place,
+                None if fact.record is None else fact.record.name or None,
+                fact.step,
+                fact.count,
+                fact.values,
+            )
+            for fact in self._facts.values()
+        )
+
+
+class Observer:
+    """One kind of fact. What an observer does not define, it is not told.
+
+    `before` and `after` name the functions of PyTorch, as `WATCHED` in torch_calls.py does, with
+    the methods that get their calls.
+    """
+
+    kinds: tuple[str, ...] = ()
+    before: dict[str, str] = {}  # noqa: RUF012  # each subclass has its own
+    after: dict[str, str] = {}  # noqa: RUF012
+
+    def __init__(self, facts: Facts, seen: ObservedScript) -> None:
+        self.facts, self.seen = facts, seen
+
+    def constructed(self, optimizer: Any, place: str | None) -> None:
+        """Note that an optimizer is being constructed; it has no parameters yet."""
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note that an optimizer steps: the gradients are those that it uses."""
+
+    def finish(self) -> None:
+        """Add what is known at the end of the script."""
+
+    # What several observers need.
+
+    def record_of(self, parameters: set[int]) -> Record | None:
+        """Return the record whose optimizer holds one of these parameters."""
+        for record in self.seen.records:
+            if any(id(p) in parameters for p in record.own):
+                return record
+        return None
+
+    def name_of_parameters(self, parameters: set[int], frame: FrameType | None = None) -> str:
+        """Return the name of the root that has all of these parameters; "" if there is none."""
+        for root in self.seen.roots.values():
+            if parameters and parameters <= root.parameter_ids():
+                return root.name
+        return ""
+
+
+def overrides(observer: Observer, method: str) -> bool:
+    """Return whether an observer defines a method itself."""
+    return getattr(type(observer), method) is not getattr(Observer, method)
+
+
+def methods(observers: Sequence[Observer], name: str) -> tuple[Callable[..., None], ...]:
+    """Return a method of all observers that define it."""
+    return tuple(getattr(one, name) for one in observers if overrides(one, name))
+
+
+def parameters_of(optimizer: Any) -> list[torch.Tensor]:
+    """Return the parameters of an optimizer."""
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def variable_of(value: Any, frame: FrameType | None) -> str | None:
+    """Return the variable or attribute of the script that has this value."""
+    return name_of(value, frame)
+
+
+class LookSchedule:
+    """Decides which calls of a line are looked at: the first three, and fewer and fewer later."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Any, int] = {}
+
+    def is_due(self, line: Any) -> bool:
+        """Count a call of a line; return whether it is looked at."""
+        count = self._counts[line] = self._counts.get(line, 0) + 1
+        return count <= 3 or (count % 10 == 0 and count <= 100) or count % 500 == 0

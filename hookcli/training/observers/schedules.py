@@ -1,0 +1,133 @@
+"""How often a script steps its learning rate schedulers, and with which value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hookcli.models import places
+from hookcli.report.rows.events import number
+from hookcli.training.observers.loss_source import (
+    argument_of_call,
+    kind_of_value,
+    unwrapped,
+    user_frame,
+)
+from hookcli.training.observers.observer import Observer, parameters_of
+from hookcli.training.records import Record, largest_rate, learning_rate
+from hookcli.training.watched_function import TorchCall
+
+_MOST = 64  # schedulers
+
+
+@dataclass(slots=True)
+class _Schedule:
+    """A scheduler, from its first step that the script makes."""
+
+    scheduler: Any
+    place: str | None
+    optimizer: Any
+    calls: int = 0
+    before: int = 0  # steps of the optimizer before its first call
+    first: float | None = None  # learning rates: before its first call, and after its last
+    last: float | None = None
+    cuts: int = 0
+    metric: tuple[str, str] | None = None  # the source of the value, and what it is
+
+
+class Schedules(Observer):
+    """Counts the steps of schedulers and of their optimizers."""
+
+    kinds = ("schedule",)
+    before = {"scheduler_step": "begins", "plateau_step": "begins"}  # noqa: RUF012
+    after = {"scheduler_step": "ended", "plateau_step": "ended"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._schedules: dict[int, _Schedule] = {}
+        self._steps: dict[int, int] = {}  # of optimizers
+        self._rate: float | None = None
+
+    def begins(self, call: TorchCall) -> None:
+        """Note a step that the script makes: others call those of their parts."""
+        scheduler = call.argument(0, "self")
+        optimizer = getattr(scheduler, "optimizer", None)
+        if optimizer is None or not places.is_user(call.frame.f_code.co_filename):
+            return
+        known = self._schedules.get(id(scheduler))
+        if known is None:
+            if len(self._schedules) >= _MOST:
+                return
+            known = self._schedules[id(scheduler)] = _Schedule(
+                scheduler, places.of_frame(call.frame), optimizer
+            )
+            known.before = self._steps.get(id(optimizer), 0)
+            known.first = _rate(optimizer)
+            if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
+                known.metric = _metric(call)
+        known.calls += 1
+        self._rate = _rate(optimizer)
+
+    def ended(self, call: TorchCall) -> None:
+        """Note the learning rate after a step."""
+        known = self._schedules.get(id(call.argument(0, "self")))
+        if known is not None:
+            known.last = _rate(known.optimizer)
+            if self._rate is not None and known.last is not None and known.last < self._rate:
+                known.cuts += 1
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Count the steps of an optimizer."""
+        self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
+
+    def finish(self) -> None:
+        """Add a fact about each scheduler."""
+        for known in self._schedules.values():
+            steps = self._steps.get(id(known.optimizer), 0)
+            record = self.record_of({id(p) for p in parameters_of(known.optimizer)})
+            metric = known.metric or (None, None)
+            self.facts.add(
+                "schedule",
+                type(known.scheduler).__name__,
+                known.place,
+                record=record,
+                calls=known.calls,
+                steps=steps,
+                before=known.before,
+                cuts=known.cuts,
+                first=None if known.first is None else number(known.first),
+                last=None if known.last is None else number(known.last),
+                mode=getattr(known.scheduler, "mode", None),
+                metric=metric[0],
+                metric_kind=metric[1],
+            )
+
+
+def _rate(optimizer: Any) -> float | None:
+    largest = largest_rate(optimizer)
+    return learning_rate(optimizer) if largest is None else largest
+
+
+_LOSSES = ("loss", "error", "nll", "perplexity", "mse", "mae", "rmse")
+_SCORES = ("acc", "accuracy", "f1", "auc", "auroc", "iou", "dice", "bleu", "recall")
+
+
+def _metric(call: TorchCall) -> tuple[str, str] | None:
+    """Return the source of the value that a scheduler watches, and whether it is a loss or score.
+
+    A value that a loss function of PyTorch has returned is a loss; else the words of its name tell.
+    """
+    frame = user_frame(call.frame)
+    found = None if frame is None else argument_of_call(frame, "step")
+    if frame is None or found is None:
+        return None
+    found = unwrapped(found) or found
+    text = ast.unparse(found)
+    if kind_of_value(found, frame) == "loss":
+        return text, "loss"
+    last = text.rpartition(".")[2] if isinstance(found, ast.Name | ast.Attribute) else ""
+    words = set(last.lower().split("_"))
+    kinds = {kind for kind, names in (("loss", _LOSSES), ("score", _SCORES)) if words & {*names}}
+    return (text, kinds.pop()) if len(kinds) == 1 else None

@@ -1,0 +1,75 @@
+"""Tells observers of calls of some functions of PyTorch.
+
+No hook of PyTorch tells of these calls, so that the functions are replaced while a training is
+watched, in the classes and modules that have them. The replacement calls the function with the
+same arguments, and returns its result. Nothing is replaced any more once the script compiles:
+torch.compile knows some of these functions by their identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad
+from torch.optim import lr_scheduler
+from torch.utils.data import DataLoader
+
+from hookcli.training.guard import Guard
+from hookcli.training.observers.observer import Observer
+from hookcli.training.watched_function import TorchCall, watched_function
+
+# By name: the classes and modules that have the function, and its name there.
+WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
+    "load_state_dict": ((nn.Module, "load_state_dict"),),
+    "zero_grad": ((torch.optim.Optimizer, "zero_grad"),),
+    "module_zero_grad": ((nn.Module, "zero_grad"),),
+    "clip_grad_norm_": ((clip_grad, "clip_grad_norm_"), (nn.utils, "clip_grad_norm_")),
+    "clip_grad_value_": ((clip_grad, "clip_grad_value_"), (nn.utils, "clip_grad_value_")),
+    "scheduler_step": ((lr_scheduler.LRScheduler, "step"),),
+    "plateau_step": ((lr_scheduler.ReduceLROnPlateau, "step"),),
+    "iterate": ((DataLoader, "__iter__"),),
+    "backward": ((torch.autograd, "backward"),),
+    "grad": ((torch.autograd, "grad"),),
+}
+
+
+class TorchCalls:
+    """The functions that are replaced now."""
+
+    def __init__(self, observers: Sequence[Observer], guard: Guard) -> None:
+        self._observers, self._guard = observers, guard
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+
+    def start(self) -> None:
+        """Replace the functions that observers ask for."""
+        for name, owners in WATCHED.items():
+            before = self._methods("before", name)
+            after = self._methods("after", name)
+            if not before and not after:
+                continue
+            made: dict[int, Any] = {}
+            for owner, attribute in owners:
+                original = vars(owner)[attribute]
+                if id(original) not in made:
+                    made[id(original)] = watched_function(original, before, after)
+                new = made[id(original)]
+                self._replaced.append((owner, attribute, original, new))
+                setattr(owner, attribute, new)
+
+    def _methods(self, when: str, name: str) -> tuple[Callable[[TorchCall], None], ...]:
+        found = [
+            self._guard(getattr(one, getattr(one, when)[name]))
+            for one in self._observers
+            if name in getattr(one, when)
+        ]
+        return tuple(found)
+
+    def stop(self) -> None:
+        """Put the functions back, unless the script has replaced them itself since."""
+        for owner, attribute, original, new in reversed(self._replaced):
+            if vars(owner).get(attribute) is new:
+                setattr(owner, attribute, original)
+        self._replaced.clear()

@@ -1,0 +1,129 @@
+"""Parts of a script's models that are trained although they should be frozen, or the other way."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+
+from hookcli.models import module_tree, places
+from hookcli.training.norms import gradient_norm
+from hookcli.training.observers.observer import LookSchedule, Observer, parameters_of
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.watched_function import TorchCall
+
+_LEAST = 3  # looks
+_MOST = 1_000  # optimizers
+# Names by which an attribute of a parameter is meant to be `requires_grad`.
+_MISTYPED = {
+    "require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad",
+    "requires_gradient", "require_gradient",
+}  # fmt: skip
+
+
+class TrainedParts(Observer):
+    """Finds `requires_grad` set on modules, and roots with gradients that no optimizer has."""
+
+    kinds = ("requires_grad_attribute", "unheld_root")
+    after = {"load_state_dict": "loaded"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._schedule = LookSchedule()
+        self._places: dict[int, str | None] = {}  # where optimizers were constructed
+        self._loaded: set[int] = set()  # ids of modules
+        # By the id of a root: how often it was seen without an optimizer, and its values then.
+        self._looks: dict[int, int] = {}
+        self._values: dict[int, tuple[float, ...]] = {}
+        self._trained_with: dict[int, Any] = {}
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def constructed(self, optimizer: Any, place: str | None) -> None:
+        """Note where an optimizer is constructed."""
+        self._optimizers.add(optimizer)
+        if len(self._places) < _MOST:
+            self._places[id(optimizer)] = place
+
+    def loaded(self, call: TorchCall) -> None:
+        """Note a module that is loaded: it may be used as it is."""
+        module = call.argument(0, "self")
+        self._loaded.update(id(part) for part in module.modules())
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Look at the roots that have gradients now."""
+        if not self._schedule.is_due(id(optimizer)):
+            return
+        for record in records:
+            self._search(record)
+        held: set[int] = set()
+        for one in list(self._optimizers) if len(self.seen.roots) > 1 else ():
+            held.update(id(p) for p in parameters_of(one))
+        for root in self.seen.roots.values():
+            if self._is_unheld(root) and root.parameter_ids().isdisjoint(held):
+                self._looks[id(root)] = self._looks.get(id(root), 0) + 1
+                self._values.setdefault(id(root), root.fingerprint())
+                self._trained_with[id(root)] = optimizer
+
+    def _is_unheld(self, root: RootWatch) -> bool:
+        """Return whether a root looks as if it were to be trained, by nobody."""
+        if root.is_bound or root.is_part or not root.forwards or not root.root.training:
+            return False
+        own = [p for p in root.root.parameters() if p.requires_grad]
+        if not own or len(own) < sum(1 for _ in root.root.parameters()):
+            return False
+        if any(id(part) in self._loaded for part in root.root.modules()):
+            return False
+        return bool(float(gradient_norm(own)))
+
+    def _search(self, record: Record) -> None:
+        """Add a fact about each attribute that was meant to freeze something."""
+        held = {id(p) for p in record.own if p.requires_grad}
+        for module, names in module_tree.modules(record.root.root):
+            if vars(module).get("requires_grad") is not False:
+                continue
+            own = [p for p in module.parameters() if id(p) in held]
+            if own:
+                self._add(record, "module", names[0], "requires_grad", module, len(own))
+        for module, names in module_tree.modules(record.root.root):
+            for name, parameter in module._parameters.items():
+                if parameter is None or id(parameter) not in held:
+                    continue
+                for attribute, value in vars(parameter).items():
+                    if attribute in _MISTYPED and value is False:
+                        path = f"{names[0]}.{name}" if names[0] else name
+                        self._add(record, "parameter", path, attribute, module, 1)
+
+    def _add(
+        self, record: Record, on: str, name: str, attribute: str, module: nn.Module, many: int
+    ) -> None:
+        self.facts.add(
+            "requires_grad_attribute",
+            name,
+            places.of_class(type(record.root.root)),
+            record=record,
+            on=on,
+            attribute=attribute,
+            module=type(module).__name__,
+            parameters=many,
+        )
+
+    def finish(self) -> None:
+        """Add the roots that nothing has changed."""
+        held = self.seen.held_ids()
+        for root in self.seen.roots.values():
+            if self._looks.get(id(root), 0) < _LEAST or root.is_bound:
+                continue
+            own = [p for p in root.root.parameters() if p.requires_grad]
+            if any(id(p) in held for p in own) or root.fingerprint() != self._values[id(root)]:
+                continue
+            optimizer = self._trained_with[id(root)]
+            self.facts.add(
+                "unheld_root",
+                root.name,
+                self._places.get(id(optimizer)),
+                optimizer=type(optimizer).__name__,
+                parameters=len(own),
+            )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torch.nn.parameter import is_lazy
 
-from hookcli.engine.probes.rerun import Rerun
 from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
@@ -16,6 +15,9 @@ from hookcli.report.recording import Recording
 from hookcli.spec.checks import ProbeRequest
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Spec
+
+if TYPE_CHECKING:  # `hookcli run` observes with some of these watchers, and runs nothing again
+    from hookcli.engine.probes.rerun import Rerun
 
 Requests: TypeAlias = Sequence[ProbeRequest]  # those of the probes that name one function
 

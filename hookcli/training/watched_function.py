@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # one that is frozen takes twice as long to make
 class TorchCall:
     """A call of one of the functions of PyTorch that are watched.
 
@@ -38,14 +38,13 @@ def watched_function(
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)
+        told = TorchCall(args, kwargs, sys._getframe(1))
         for tell in before:
-            tell(TorchCall(args, kwargs, frame))
-        if not after:
-            return original(*args, **kwargs)
+            tell(told)
         result = original(*args, **kwargs)
+        told.result = result
         for tell in after:
-            tell(TorchCall(args, kwargs, frame, result))
+            tell(told)
         return result
 
     return call

@@ -6,9 +6,12 @@ import ast
 
 import pytest
 
+from hookcli.catalogue.probes import PROBES, Way
 from hookcli.cli.commands import COMMANDS
 from hookcli.comparison.schema import diff_schema, run_diff_schema
 from hookcli.report.schema import json_schema, training_schema
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.rule import Rule
 from tests.conftest import ROOT
 from tests.docs.generated import check_page, check_parts, table
 from tests.docs.markdown import DOCS
@@ -62,6 +65,30 @@ def folders() -> str:
         ["folder or file", "content"],
         ([f"`{name}`", text] for name, text in sorted(sentences.items())),
     )
+
+
+def evidence() -> str:
+    """Each rule that is judged for a verdict, and what its sentence rests on."""
+    rules = [rule for rule in CATALOGUE.values() if rule.diagnoses or rule.safe or rule.of_training]
+    return table(
+        ["rule", "says that", "severity", "rests on"],
+        ([f"`{rule.name}`", rule.says, rule.severity, _rests_on(rule)] for rule in rules),
+    )
+
+
+def _rests_on(rule: Rule) -> str:
+    options = rule.filled({})
+    needed = {one.name: PROBES[one.name] for one in (*rule.needs(options), *rule.watches(options))}
+    runs = [one.cost for one in needed.values() if one.way in {Way.RERUNS, Way.SEPARATE}]
+    if runs:
+        return "further runs: " + "; ".join(runs)
+    if rule.every_step:
+        return "every step"
+    return "steps in detail" if rule.of_training and not rule.diagnoses else "the run"
+
+
+def test_the_guide_tells_what_each_rule_of_the_verdict_rests_on():
+    check_parts(DOCS / "guides" / "verdict.md", {"evidence": evidence})
 
 
 def test_contributing_has_a_line_for_every_folder():

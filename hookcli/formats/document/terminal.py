@@ -132,7 +132,7 @@ class _Printer:
         return "\n".join(lines)
 
     def verdict(self, block: VerdictBlock) -> str:
-        """Return each sentence with its place and advice on lines below, after "no problem found"."""
+        """Return each sentence with its place and advice below; notes follow if all is well."""
         lines = []
         if block.good:
             lines.append(self.painted_start(self.wrapped(block.good), len(GOOD), Style.GOOD))

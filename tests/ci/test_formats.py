@@ -52,14 +52,16 @@ def test_several_formats_at_once_say_the_same(cli, bad, tmp_path, sarif):
                "-f", "github=o.txt", "-f", "markdown=o.md", "-f", "json=o.json")  # fmt: skip
     assert done.status == 1
     assert done.out.splitlines()[-1].startswith("FAILED: 1 failed, 2 warned")
-    failed = [row for row in json.loads((tmp_path / "o.json").read_text())["checks"]
-              if row["status"] == "fail"]  # fmt: skip
-    prints = {row["fingerprint"] for row in failed}
-    assert {one["partialFingerprints"]["hookcli/v1"] for one in sarif()["results"]} == prints
+    causes = json.loads((tmp_path / "o.json").read_text())["diagnoses"]
+    prints = [cause["fingerprints"][0] for cause in causes]
+    results = sarif()["results"]
+    assert [one["partialFingerprints"]["hookcli/v1"] for one in results] == prints
+    assert len(prints) == 2  # of three findings, two are one cause
     root = ET.parse(tmp_path / "o.xml").getroot()
     assert (root.get("failures"), root.get("errors")) == ("1", "0")
     run = Runner().read((tmp_path / "o.txt").read_text())
-    assert [name for name, _, _ in run.annotations] == ["error", "warning", "warning"]
+    assert [name for name, _, _ in run.annotations] == ["error", "warning"]
+    assert all(c["sentence"] in t for c, (_, _, t) in zip(causes, run.annotations, strict=True))
     assert (tmp_path / "o.md").read_text().count("\n- **fail**") == 1
 
 
@@ -145,7 +147,7 @@ def test_a_log_as_the_runner_reads_it_has_our_annotations_alone(cli, bad, tmp_pa
     summary.write_text("# before\n")
     done = cli("check", bad, "-f", "github", **CI, GITHUB_STEP_SUMMARY=str(summary))
     run = Runner().read(done.err).read(done.out)
-    assert [name for name, _, _ in run.annotations] == ["error", "warning", "warning"]
+    assert [name for name, _, _ in run.annotations] == ["error", "warning"]
     assert any("::error::the model speaks" in line for line in run.text)
     assert run.token is None
     assert run.others == []
@@ -158,7 +160,7 @@ def test_a_fence_ends_also_behind_a_line_that_did_not(cli, bad):
     done = cli("check", bad, "-f", "github", **CI)
     run = Runner().read(done.err).read(done.out)
     assert run.token is None
-    assert len(run.annotations) == 3
+    assert len(run.annotations) == 2
 
 
 @pytest.mark.parametrize("flag", ["--baseline", "--against"])

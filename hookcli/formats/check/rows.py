@@ -55,6 +55,51 @@ def select_rows(report: Report, view: View) -> list[CheckRow]:
     return sorted(picked(report, view), key=rank)
 
 
+def by_cause(report: Report, rows: Iterable[CheckRow]) -> list[CheckRow]:
+    """Return the rows, the worst first, with one finding for each cause of the verdict.
+
+    It stands in place of the rows of this cause: see `causes`. Findings of one rank are in the
+    order of the verdict.
+    """
+    left = list(rows)
+    found = causes(report, left)
+    known = {id(row) for _, own in found for row in own}
+    return sorted([*(row for row, _ in found), *(r for r in left if id(r) not in known)], key=rank)
+
+
+def causes(report: Report, rows: Iterable[CheckRow]) -> list[tuple[CheckRow, list[CheckRow]]]:
+    """Return a finding for each cause of the verdict, with the rows that the cause explains.
+
+    The finding is the first of these, with the sentence, the place and the advice of the cause, and
+    the worst severity.
+    """
+    failed: dict[str, list[CheckRow]] = {}
+    for row in rows:
+        if row.status == "fail":
+            failed.setdefault(row.fingerprint, []).append(row)
+    found: list[tuple[CheckRow, list[CheckRow]]] = []
+    for cause in report.diagnoses or ():
+        own = [row for name in cause.fingerprints for row in failed.pop(name, ())]
+        if not own:
+            continue
+        worst = min(own, key=rank)
+        row = dataclasses.replace(
+            own[0],
+            message=cause.sentence,
+            severity=worst.severity,
+            place=cause.place or own[0].place,
+            advice=cause.advice or own[0].advice,
+        )
+        found.append((row, own))
+    return found
+
+
+def named_sentence(row: CheckRow) -> str:
+    """Return the message of a row after its target, unless the message begins with it."""
+    text = sentence(row)
+    return text if text.startswith(f"'{escape(row.target)}'") else f"{name(row)}: {text}"
+
+
 def is_finding(row: CheckRow) -> bool:
     """Return whether a row failed or could not be judged."""
     return row.status in {"fail", "error"}

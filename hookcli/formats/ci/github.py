@@ -50,7 +50,7 @@ def _annotation(name: str, title: str, message: str, source: Source | None) -> s
 
 def _finding(row: CheckRow, report: Report, view: View) -> str:
     source = finding_source(row, report, view)
-    message = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
+    message = check_rows.named_sentence(row)
     where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
     mend = check_rows.mend(row) if row.status == "fail" else ""
     more = f"{where}\n{FIX}: {mend}" if mend else where
@@ -98,7 +98,7 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
 def render(result: Report | TrainingReport, view: View) -> str:
     """Render commands for the stdout of a step. The last line begins with PASSED or FAILED."""
     report, view = shown_checks(result, view)
-    rows = check_rows.select_rows(report, view)
+    rows = check_rows.by_cause(report, check_rows.select_rows(report, view))
     failed = [row for row in rows if row.status in {"fail", "error"}]
     lines = [*_raised(report, view), *(_finding(row, report, view) for row in failed)]
     lines += _more(lines)

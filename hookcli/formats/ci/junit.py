@@ -6,7 +6,7 @@ those, so the place is in the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree as ET
 
 from hookcli.console import escape
@@ -91,10 +91,26 @@ def _run(parent: ET.Element, report: Report) -> None:
     child.text = xml_text(f"{kind} in {escape(error.phase)}{layer}{where}: {message}")
 
 
-def _row(suite: ET.Element, row: CheckRow, view: View, names: _Names) -> None:
+def _by_cause(report: Report, picked: Sequence[CheckRow]) -> Iterator[tuple[CheckRow, str]]:
+    """Yield each row with the message of the finding that it follows from, "" if it is told itself.
+
+    So each cause of the verdict fails once.
+    """
+    told: dict[int, CheckRow] = {}
+    follows: dict[int, str] = {}
+    for finding, own in rows.causes(report, picked):
+        told[id(own[0])] = finding
+        follows.update(dict.fromkeys(map(id, own[1:]), rows.sentence(finding)))
+    for row in picked:
+        yield told.get(id(row), row), follows.get(id(row), "")
+
+
+def _row(suite: ET.Element, row: CheckRow, follows: str, view: View, names: _Names) -> None:
     target = xml_text(escape(row.target)) or "the model"
     case = _case(suite, names.fresh(row.rule, target))
     element, kind, message = _outcome(row, view)
+    if follows:
+        element, message = "skipped", xml_text(f"follows from: {follows}")
     if not element:
         ET.SubElement(case, "system-out").text = message
         return
@@ -116,10 +132,10 @@ def render(result: Report | TrainingReport, view: View) -> str:
     _run(root, report)
     suites: dict[str, ET.Element] = {}
     names = _Names()
-    for row in rows.picked(report, view):
+    for row, follows in _by_cause(report, rows.picked(report, view)):
         if row.rule not in suites:
             suites[row.rule] = _suite(root, xml_text(escape(row.rule)))
-        _row(suites[row.rule], row, view, names)
+        _row(suites[row.rule], row, follows, view, names)
     _count(root)
     for total in ("tests", "failures", "errors"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))

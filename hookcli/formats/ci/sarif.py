@@ -95,7 +95,9 @@ def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
 
 
 def _result(row: CheckRow, report: Report, view: View, index: int) -> dict[str, Any]:
-    text = f"{check_rows.name(row)}: {_plain(row)}"
+    text = _plain(row)
+    if not text.startswith(f"'{escape(row.target)}'"):
+        text = f"{check_rows.name(row)}: {text}"
     kept = {"target": row.target, "severity": row.severity, "value": row.value, "limit": row.limit}
     return {
         "ruleId": escape(row.rule),
@@ -176,7 +178,7 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
 def render(result: Report | TrainingReport, view: View) -> str:
     """Render a log with one run and its findings, the worst first."""
     report, view = shown_checks(result, view)
-    rows = check_rows.select_rows(report, view)
+    rows = check_rows.by_cause(report, check_rows.select_rows(report, view))
     reported = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))
     index = {rule["id"]: i for i, rule in enumerate(rules)}

@@ -124,7 +124,7 @@ _ROWS = (
         kinds=REPORTS,
         suffix=".sarif",
         notes=(
-            "version 2.1.0; one result per finding, with the help of the rule, the line in your "
+            "version 2.1.0; one result per cause, with the help of the rule, the line in your "
             "source and the fingerprint",
             "paths are relative to the root of the git checkout, %SRCROOT%; paths of files "
             "outside it are absolute",
@@ -142,7 +142,7 @@ _ROWS = (
         renderer="ci.github:render",
         kinds=REPORTS,
         notes=(
-            "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
+            "one annotation per cause, on its line, the worst first: GitHub shows ten errors "
             "and ten warnings per step, and the last annotation gives the number of the others",
             "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names, with "
             "the absent, smallest and largest gradients as bars",

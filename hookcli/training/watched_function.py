@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -31,27 +31,27 @@ class TorchCall:
 
 def watched_function(
     original: Callable[..., Any],
-    before: Sequence[Callable[[TorchCall], None]],
-    after: Sequence[Callable[[TorchCall], None]],
+    before: Callable[[TorchCall], None] | None,
+    after: Callable[[TorchCall], None] | None,
 ) -> Callable[..., Any]:
     """Return the function so that its calls are told before and after they run."""
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         told = TorchCall(args, kwargs, sys._getframe(1))
-        for tell in before:
-            tell(told)
+        if before is not None:
+            before(told)
         result = original(*args, **kwargs)
-        told.result = result
-        for tell in after:
-            tell(told)
+        if after is not None:
+            told.result = result
+            after(told)
         return result
 
     return call
 
 
 # All functions that `watched_function` returns have this code.
-WATCHED_CODE: CodeType = watched_function(print, (), ()).__code__
+WATCHED_CODE: CodeType = watched_function(print, None, None).__code__
 
 
 def caller(frame: FrameType | None) -> FrameType | None:

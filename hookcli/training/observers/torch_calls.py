@@ -46,9 +46,8 @@ class TorchCalls:
     def start(self) -> None:
         """Replace the functions that observers ask for."""
         for name, owners in WATCHED.items():
-            before = self._methods("before", name)
-            after = self._methods("after", name)
-            if not before and not after:
+            before, after = self._teller("before", name), self._teller("after", name)
+            if before is None and after is None:
                 continue
             made: dict[int, Any] = {}
             for owner, attribute in owners:
@@ -59,13 +58,19 @@ class TorchCalls:
                 self._replaced.append((owner, attribute, original, new))
                 setattr(owner, attribute, new)
 
-    def _methods(self, when: str, name: str) -> tuple[Callable[[TorchCall], None], ...]:
-        found = [
-            self._guard(getattr(one, getattr(one, when)[name]))
+    def _teller(self, when: str, name: str) -> Callable[[TorchCall], None] | None:
+        """Return a function that tells all observers that ask for it; None if none does."""
+        methods = [
+            getattr(one, getattr(one, when)[name])
             for one in self._observers
             if name in getattr(one, when)
         ]
-        return tuple(found)
+
+        def tell(call: TorchCall) -> None:
+            for method in methods:
+                method(call)
+
+        return self._guard(methods[0] if len(methods) == 1 else tell) if methods else None
 
     def stop(self) -> None:
         """Put the functions back, unless the script has replaced them itself since."""

@@ -133,6 +133,14 @@ _ROWS = (
         {"unregistered": "trainability:Unregistered"},
     ),
     *(
+        Probe(name, cost, Way.OBSERVES, "model_state:observe", {name: f"trainability:{result}"})
+        for name, cost, result in (
+            ("batch_norms", "a look at the batch norms that ran", "BatchNormState"),
+            ("trained_masks", "a look at corners of square parameters", "TrainedMask"),
+            ("equal_units", "a look at two rows of each weight", "EqualUnits"),
+        )
+    ),
+    *(
         Probe(
             name,
             "a look at the source of the classes that ran",

@@ -182,6 +182,25 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
+class BatchNormState(TypedDict):
+    """A momentum that is large; None if a batch norm ran in eval mode with new statistics."""
+
+    momentum: Real | None
+    place: str | None
+
+
+class TrainedMask(TypedDict):
+    """The shape of a parameter with the values of a mask."""
+
+    shape: list[Size]
+
+
+class EqualUnits(TypedDict):
+    """The number of units of a layer that have equal weights and gradients."""
+
+    units: Size
+
+
 SUMS = FUNCTIONS = Count
 
 

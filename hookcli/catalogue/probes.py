@@ -248,6 +248,22 @@ _ROWS = (
         after="custom_functions",
     ),
     Probe(
+        "kept_tensors",
+        "a comparison of attributes before and after the run",
+        Way.OBSERVES,
+        "call_state:observe",
+        {"kept_tensors": "runs:KEPT"},
+    ),
+    Probe(
+        "call_state",
+        "three additional forwards in eval mode, only if an attribute with tensors changed",
+        Way.RERUNS,
+        "call_state:measure",
+        {"call_state": "runs:CALL_STATE"},
+        repeats_batch=True,
+        after="kept_tensors",
+    ),
+    Probe(
         "idle_terms",
         "one additional forward that follows gradients, only if a term of the loss has none",
         Way.RERUNS,

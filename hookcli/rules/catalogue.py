@@ -47,6 +47,7 @@ from hookcli.rules.gradients import (
 from hookcli.rules.rule import Rule
 from hookcli.rules.trainability import (
     batch_norm_single,
+    call_state,
     causal,
     double_softmax,
     eval_mode,
@@ -129,6 +130,7 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.SOFTMAX,
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
+        call_state.RULE,
         model_state.STATISTICS,
         model_state.MASK,
         model_state.EQUAL,

@@ -105,6 +105,7 @@ RULES = [
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
+    ("state_between_calls", "warning", "diagnoses", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
     ("equal_units", "warning", "diagnoses", {}),
@@ -206,9 +207,9 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains batch_norms "
-            "trained_masks equal_units shared_memory unregistered discarded_results "
-            "module_backwards unread_inputs",
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
+            "kept_tensors call_state batch_norms trained_masks equal_units shared_memory "
+            "unregistered discarded_results module_backwards unread_inputs",
         ),
     )
     for made, names in requests:

@@ -32,8 +32,9 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
     ("message", "rules"),
     [
         (BACKWARD, ["constant_loss_term", "double_softmax", "equal_units", "exploding_gradient",
-                    "frozen", "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path", "grad_share",
-                    "grad_to_weight", "initial_loss", "linear_after_linear", "loss_broadcasts",
+                    "frozen", "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path",
+                    "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
+                    "loss_broadcasts",
                     "normalizes_one_value", "overfits_one_batch", "reshaped_axes",
                     "softmax_dimension",
                     "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient",

@@ -75,6 +75,14 @@ class OtherRoutes(TypedDict):
     modules: list[str]
 
 
+class CallState(TypedDict):
+    """An attribute through which a call changes the next one; `resets`: a method may reset it."""
+
+    resets: bool
+
+
+KEPT = Count
+CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples

@@ -115,6 +115,7 @@ _ROWS = (
             ("linear_chains", "the linear layers in the autograd graph", "LinearChain"),
             ("single_norms", "the norms in the autograd graph", "SingleNorm"),
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
+            ("self_similarities", "the losses in the autograd graph", "SelfSimilarity"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),
@@ -152,6 +153,7 @@ _ROWS = (
             ("discarded_results", "DiscardedResult"),
             ("module_backwards", "ModuleBackward"),
             ("unread_inputs", "UnreadInput"),
+            ("repeated_modules", "RepeatedModule"),
         )
     ),
     Probe(

@@ -1,4 +1,4 @@
-"""`discarded_result`, `module_backward` and `unread_input`: mistakes in the code that ran."""
+"""`discarded_result`, `module_backward`, `unread_input`, `repeated_module`: mistakes in code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 from hookcli.spec.checks import request_probe
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
+REPEATED = "repeated_modules"
 
 
 def _found(report: Report, probe: str) -> list[tuple[Measurement, Mapping[str, Any]]]:
@@ -59,6 +60,23 @@ def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield passed("forward reads every input")
+
+
+def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each list that has one module several times."""
+    found = _found(report, REPEATED)
+    for row, value in found:
+        count = value["count"]
+        message = (
+            f"the {count} entries of '{row.target}' are one module, since {value['place']} "
+            "multiplies a list: they share their parameters"
+        )
+        yield RuleFinding(
+            "fail", row.target, "repeated", message, count, 1, value["place"], severity="note",
+            advice=f"to have {count} modules, write `[... for _ in range({count})]`",
+        )  # fmt: skip
+    if not found:
+        yield passed("no list multiplies a new module")
 
 
 _CODE = (
@@ -117,4 +135,23 @@ INPUT = Rule(
     example="{rule: unread_input}",
     watches=lambda options: (request_probe(UNREAD),),
     judge=_unread,
+)
+
+REPEAT = Rule(
+    name="repeated_module",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="no constructor multiplies a list with a new module",
+    computes="Reads the source of the constructors of the classes whose modules ran, if it is in "
+    "files of the user. A list with one new object that is multiplied, as in [nn.Linear(4, 4)] * "
+    "3, has the same object in each entry. If entries of an nn.ModuleList or nn.Sequential are one "
+    "module with parameters, that is a note: layers may share their parameters on purpose.",
+    formula="the entries of nn.ModuleList([Layer()] * n) are one module",
+    source="yaoppeng/U-Net_v2#10",
+    fails="self.convs = nn.ModuleList([nn.Conv2d(8, 8, 3)] * 4)",
+    mend="write [nn.Conv2d(8, 8, 3) for _ in range(4)]",
+    example="{rule: repeated_module}",
+    watches=lambda options: (request_probe(REPEATED),),
+    judge=_repeated,
 )

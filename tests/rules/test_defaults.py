@@ -105,6 +105,7 @@ RULES = [
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
+    ("self_similarity", "warning", "diagnoses", {}),
     ("state_between_calls", "warning", "diagnoses", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
@@ -118,6 +119,7 @@ RULES = [
     ("discarded_result", "warning", "diagnoses", {}),
     ("module_backward", "warning", "diagnoses", {}),
     ("unread_input", "warning", "diagnoses", {}),
+    ("repeated_module", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
     ("loss_falls", "warning", "of_training", {"steps": 60}),
@@ -208,8 +210,9 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
             "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
-            "kept_tensors call_state batch_norms trained_masks equal_units shared_memory "
-            "unregistered discarded_results module_backwards unread_inputs",
+            "self_similarities kept_tensors call_state batch_norms trained_masks equal_units "
+            "shared_memory unregistered discarded_results module_backwards unread_inputs "
+            "repeated_modules",
         ),
     )
     for made, names in requests:

@@ -36,7 +36,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
                     "loss_broadcasts",
                     "normalizes_one_value", "overfits_one_batch", "reshaped_axes",
-                    "softmax_dimension",
+                    "self_similarity", "softmax_dimension",
                     "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient",
                     "wrong_backward"]),
         (NOT_READ, ["all_zero", "dead_units", "empty_mask", "low_variance", "poor_initialization",

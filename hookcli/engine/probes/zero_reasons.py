@@ -26,6 +26,7 @@ from hookcli.engine.probes.rerun import Rerun
 from hookcli.models import places
 from hookcli.models.model import Call
 from hookcli.report.findings import Measurement
+from hookcli.spec.request import Mode
 from hookcli.torch_private import next_sequence_nr
 
 PROBE = "zero_reasons"
@@ -134,8 +135,10 @@ def zero_reasons(again: Rerun, zero: frozenset[str]) -> list[Measurement]:
     """Return a measurement for each reason, with the parts of the model that it concerns."""
     lines, calls = _Lines(), _Calls()
     infos = [info for info in again.model.parameters() if info.name in zero]
-    with again.running(again.plan.mode, within=_watched(again, lines, calls)) as output:
-        loss = again.loss(output)
+    mode: Mode = "eval" if again.plan.mode == "eval" else "train"
+    with again.training(mode) as forward:  # a hook may step an optimizer in backward
+        with _watched(again, lines, calls):
+            loss = again.loss(forward())
         nodes = reachable(loss)
         if len(nodes) > _MOST_NODES:
             return []

@@ -75,6 +75,13 @@ class OtherRoutes(TypedDict):
     modules: list[str]
 
 
+class RepeatedModule(TypedDict):
+    """The number of entries of a list that are one module, and the line that multiplies."""
+
+    count: Count
+    place: str | None
+
+
 class CallState(TypedDict):
     """An attribute through which a call changes the next one; `resets`: a method may reset it."""
 

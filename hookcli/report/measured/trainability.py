@@ -182,6 +182,14 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
+class SelfSimilarity(TypedDict):
+    """The number of samples that a loss compares with themselves, too."""
+
+    samples: Size
+    module: str | None
+    place: str | None
+
+
 class BatchNormState(TypedDict):
     """A momentum that is large; None if a batch norm ran in eval mode with new statistics."""
 

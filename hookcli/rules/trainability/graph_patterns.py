@@ -1,4 +1,4 @@
-"""`softmax_dimension`, `normalizes_one_value` and `linear_after_linear`: patterns in the graph."""
+"""Patterns in the graph of a loss: softmaxes, norms, linear layers and similarities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, 
 from hookcli.spec.checks import BACKWARD, request_probe
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
+SIMILARITIES = "self_similarities"
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:
@@ -90,6 +91,24 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _passed(report, "no linear layer follows another one directly")
 
 
+def _similarity(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each loss in which each sample is a negative of itself."""
+    found = _found(report, SIMILARITIES)
+    for one in found:
+        count = one.value["samples"]
+        message = (
+            f"cross_entropy gets the similarities of {count:,} samples with each other, and of "
+            "each with itself: the diagonal is the largest negative in each row"
+        )
+        yield RuleFinding(
+            "fail", one.target, "diagonal", message, count, 0,
+            one.value["place"] or report.model.place,
+            advice="mask the diagonal with -inf before the loss, or remove it",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "no loss compares samples with themselves")
+
+
 SOFTMAX = Rule(
     name="softmax_dimension",
     severity="warning",
@@ -149,4 +168,23 @@ LINEAR = Rule(
     needs=lambda options: (BACKWARD, request_probe(CHAINS)),
     watches=lambda options: (request_probe(CHAINS),),
     judge=_linear,
+)
+
+SIMILARITY = Rule(
+    name="self_similarity",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the loss",
+    says="a contrastive loss does not compare a sample with itself",
+    computes="Follows the autograd graph from the loss. If the logits of a cross_entropy are a "
+    "matrix times its own transpose, scaled by numbers only, no target is on the diagonal, and the "
+    "diagonal is the largest value of each row, each sample is its own strongest negative.",
+    formula="not (logits = z @ z.T / t, and target[i] != i, and argmax(logits[i]) = i, for all i)",
+    source="Chen et al. 2020, equation 1: the sum is over k != i; lightning-bolts#253",
+    fails="F.cross_entropy(z @ z.T / 0.1, positives), without a mask of the diagonal",
+    mend="mask the diagonal with -inf before the loss",
+    example="{rule: self_similarity}",
+    needs=lambda options: (BACKWARD, request_probe(SIMILARITIES)),
+    watches=lambda options: (request_probe(SIMILARITIES),),
+    judge=_similarity,
 )

@@ -3,7 +3,8 @@
 `softmax_axes`: a softmax over another dimension than the one that a product sums over, or over one
 element. `linear_chains`: two linear layers with nothing in between. `single_norms`: norms over one
 value. `loss_sums`: sums in the loss of which one term has no gradient. `custom_functions`: autograd
-Functions of the user.
+Functions of the user. `self_similarities`: losses over the products of all samples with each other
+that include each sample with itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
-FUNCTIONS = "custom_functions"
+FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -81,6 +82,7 @@ class GraphPatterns(GraphWatcher):
             AXES: lambda: _softmaxes(nodes, users),
             CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
+            SIMILARITIES: lambda: _similarities(nodes),
         }
         for probe, rows in patterns.items():
             if probe in self._probes:
@@ -291,6 +293,38 @@ def _norms(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
             channels, size, groups = node._saved_C, node._saved_HxW, node._saved_group
             if int(channels) * int(size) == int(groups):
                 yield node, {"shape": [*(_shape(node) or ())]}
+
+
+def _similarities(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each cross entropy of a matrix times its transpose, whose target is never the diagonal.
+
+    In each row, the diagonal must be the largest value, so that it is the strongest negative.
+    """
+    for node in nodes:
+        if node.name() != "NllLossBackward0":
+            continue
+        log_softmax = node.next_functions[0][0]
+        product = None if log_softmax is None else _unscaled(log_softmax.next_functions[0][0])
+        if product is None or product.name() != "MmBackward0":
+            continue
+        ours, theirs = product._saved_self, product._saved_mat2
+        count = len(ours)
+        alike = ours.data_ptr() == theirs.data_ptr() and ours.shape == theirs.t().shape
+        target, logs = node._saved_target, node._saved_self
+        if not alike or count < 3 or logs.shape != (count, count) or target.shape != (count,):
+            continue
+        itself = torch.arange(count, device=target.device)
+        if bool((target != itself).all()) and bool((logs.argmax(1) == itself).all()):
+            yield node, {"samples": count}
+
+
+def _unscaled(node: Node | None) -> Node | None:
+    """Return the node before products with numbers, and changes of shape and dtype."""
+    for _ in range(_LONGEST):
+        if node is None or node.name() not in SAME_VALUES | {"MulBackward0", "DivBackward0"}:
+            return node
+        node = node.next_functions[0][0]
+    return None
 
 
 def _shape(node: Node) -> tuple[int, ...] | None:

@@ -40,7 +40,7 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
             )  # fmt: skip
             continue
         message = (
-            f"the momentum of {names} is {momentum:g}: each batch has {momentum:.0%} of the "
+            f"the momentum of {names} is {momentum:g}: each batch has {momentum:.1%} of the "
             "running statistics, with which the model is evaluated"
         )
         yield RuleFinding(

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.engine.probes.context import ProbeWatcher, Requests, RerunContext
+from hookcli.engine.probes.context import ProbeWatcher, Requests, RerunContext, where_possible
 from hookcli.engine.probes.determinism import change
 from hookcli.engine.probes.rerun import Outputs, Rerun, copy_of
 from hookcli.engine.seeds import seed_all
@@ -58,13 +58,19 @@ class KeptTensors(ProbeWatcher):
     def begin(self, model: Model) -> None:
         """Note the tensors; they are kept, so that no other one gets their identity."""
         self.measurements.clear()
-        self._root = model.root
-        self._before = {name: _versions(value) for name, _, _, value in _attributes(model.root)}
+        self._root, self._before = model.root, {}
+        with where_possible():
+            for name, _, _, value in _attributes(model.root):
+                self._before[name] = _versions(value)
 
     def complete(self) -> None:
         """Add the attributes that have other tensors now."""
-        root, before = self._root, self._before
+        with where_possible():
+            self._compare()
         self._root, self._before = None, {}
+
+    def _compare(self) -> None:
+        root, before = self._root, self._before
         for name, _, _, value in _attributes(root) if root is not None else ():
             now, was = _versions(value), before.get(name, [])
             same = len(now) == len(was) and all(

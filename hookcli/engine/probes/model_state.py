@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.models import module_tree
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
@@ -39,8 +39,8 @@ class ModelState(ProbeWatcher):
         """Forget an earlier run, and look at the parameters."""
         self.measurements.clear()
         self._root, self._seen, self._has_looked = model.root, set(), False
-        if MASKS in self._probes:
-            for info in model.parameters():
+        for info in model.parameters() if MASKS in self._probes else ():
+            with where_possible():
                 if info.tensor.requires_grad and _is_mask(info.tensor):
                     self._add(MASKS, info.name, {"shape": [*info.tensor.shape]})
 
@@ -52,12 +52,17 @@ class ModelState(ProbeWatcher):
         if call.name is None or call.name in self._seen or self._root is None:
             return
         self._seen.add(call.name)
+        with where_possible():
+            self._norm(call, module)
+
+    def _norm(self, call: Call, module: nn.modules.batchnorm._BatchNorm) -> None:
+        name, is_training = call.name or "", self._root is not None and self._root.training
         momentum = module.momentum
         if module.training and module.track_running_stats and momentum is not None:
             if momentum >= _QUICK:
-                self._add(NORMS, call.name, {"momentum": float(momentum), "place": call.place})
-        elif not module.training and self._root.training and _is_new(module):
-            self._add(NORMS, call.name, {"momentum": None, "place": call.place})
+                self._add(NORMS, name, {"momentum": float(momentum), "place": call.place})
+        elif not module.training and is_training and _is_new(module):
+            self._add(NORMS, name, {"momentum": None, "place": call.place})
 
     def gradients(self, model: Model) -> None:
         """Look at the weights and their gradients."""
@@ -66,9 +71,10 @@ class ModelState(ProbeWatcher):
         self._has_looked = True
         for name, module in module_tree.named(self._root):
             if isinstance(module, _LAYERS) and type(module) in _LAYERS:
-                count = _equal_units(module.weight)
-                if count:
-                    self._add(UNITS, name, {"units": count})
+                with where_possible():
+                    count = _equal_units(module.weight)
+                    if count:
+                        self._add(UNITS, name, {"units": count})
 
     def _add(self, probe: str, name: str, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name, None, value, None))

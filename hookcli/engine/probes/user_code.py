@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
@@ -71,6 +71,11 @@ class UserCode(ProbeWatcher):
 
     def complete(self) -> None:
         """Read the source."""
+        with where_possible():
+            self._read()
+        self._root = self._given = None
+
+    def _read(self) -> None:
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
             for function in _functions(kind) if DISCARDED in self._probes else ():
@@ -93,7 +98,6 @@ class UserCode(ProbeWatcher):
                 place = _place(forward, forward.__code__.co_firstlineno)
                 for argument in _unread(forward, *self._given):
                     self._add(UNREAD, "", {"argument": argument, "place": place})
-        self._root = self._given = None
 
     def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name or "", None, value, None))

@@ -110,3 +110,9 @@ def test_units_that_stay_equal_are_found(model, targets):
 
     torch.manual_seed(0)
     assert [target for _, _, target in found(model, loss=loss)] == targets
+
+
+def test_parameters_that_do_not_exist_yet_are_let_be():
+    model = nn.Sequential(nn.LazyLinear(8), nn.LazyBatchNorm1d(), nn.ReLU(), nn.LazyLinear(2))
+    model.unused = nn.LazyLinear(3)
+    assert found(model) == []

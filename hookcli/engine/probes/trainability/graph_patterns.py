@@ -17,7 +17,7 @@ import torch
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.engine.probes.function_gradients import functions_of
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
@@ -64,6 +64,10 @@ class GraphPatterns(GraphWatcher):
     """Looks for patterns in the graph of the loss."""
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
+        with where_possible():
+            self._look_for(start, owners, calls)
+
+    def _look_for(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         if SUMS in self._probes:
             count = sum(1 for _ in _sums(start))
             self.measurements += [Measurement(SUMS, "", None, count, None)] if count else []

@@ -22,7 +22,6 @@ from hookcli.rules import (
     same_as,
     shapes,
     uncalled_modules,
-    user_code,
 )
 from hookcli.rules.activations import (
     constant,
@@ -44,18 +43,16 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
+from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
 from hookcli.rules.rule import Rule
 from hookcli.rules.trainability import (
     batch_norm_single,
-    call_state,
     causal,
     double_softmax,
     eval_mode,
     gradient_clipping,
-    graph_patterns,
     graph_shapes,
     initial_loss,
-    model_state,
     neutral,
     overfits_one_batch,
     tied_weights,
@@ -132,9 +129,9 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.LINEAR,
         graph_patterns.SIMILARITY,
         call_state.RULE,
-        model_state.STATISTICS,
-        model_state.MASK,
-        model_state.EQUAL,
+        module_values.STATISTICS,
+        module_values.MASK,
+        module_values.EQUAL,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,

@@ -59,6 +59,7 @@ class KeptTensors(ProbeWatcher):
         """Note the tensors; they are kept, so that no other one gets their identity."""
         self.measurements.clear()
         self._root, self._before = model.root, {}
+        self.measurements.append(Measurement(KEPT, "", None, {"count": 1}, None))
         with where_possible():
             for name, _, _, value in _attributes(model.root):
                 self._before[name] = _versions(value)

@@ -76,6 +76,8 @@ class UserCode(ProbeWatcher):
         self._root = self._given = None
 
     def _read(self) -> None:
+        for probe in self._probes:
+            self._add(probe, "", {"count": len(self._kinds)})
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
             for function in _functions(kind) if DISCARDED in self._probes else ():

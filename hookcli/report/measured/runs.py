@@ -48,21 +48,21 @@ class Repeated(TypedDict):
     largest: Number
 
 
-class DiscardedResult(TypedDict):
+class DiscardedResultRow(TypedDict):
     """A function whose result is lost, and the line."""
 
     call: str
     place: str | None
 
 
-class ModuleBackward(TypedDict):
+class ModuleBackwardRow(TypedDict):
     """The class of a module with a backward of its own."""
 
     module: str
     place: str | None
 
 
-class UnreadInput(TypedDict):
+class UnreadInputRow(TypedDict):
     """An argument of forward that its code does not read."""
 
     argument: str
@@ -75,7 +75,7 @@ class OtherRoutes(TypedDict):
     modules: list[str]
 
 
-class RepeatedModule(TypedDict):
+class RepeatedModuleRow(TypedDict):
     """The number of entries of a list that are one module, and the line that multiplies."""
 
     count: Count
@@ -88,9 +88,21 @@ class CallState(TypedDict):
     resets: bool
 
 
-KEPT = Count
 CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples
 COUNT_OR_NULL = Size | None
+
+
+class Looked(TypedDict):
+    """That a probe looked, and at how many modules."""
+
+    count: Count
+
+
+DiscardedResult = Looked | DiscardedResultRow
+ModuleBackward = Looked | ModuleBackwardRow
+UnreadInput = Looked | UnreadInputRow
+RepeatedModule = Looked | RepeatedModuleRow
+KEPT = Looked | Count

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
+from hookcli.report.measured.runs import FailedMeasurement, Looked, NotMeasured
 from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
@@ -190,20 +190,20 @@ class SelfSimilarity(TypedDict):
     place: str | None
 
 
-class BatchNormState(TypedDict):
+class BatchNormStateRow(TypedDict):
     """A momentum that is large; None if a batch norm ran in eval mode with new statistics."""
 
     momentum: Real | None
     place: str | None
 
 
-class TrainedMask(TypedDict):
+class TrainedMaskRow(TypedDict):
     """The shape of a parameter with the values of a mask."""
 
     shape: list[Size]
 
 
-class EqualUnits(TypedDict):
+class EqualUnitsRow(TypedDict):
     """The number of units of a layer that have equal weights and gradients."""
 
     units: Size
@@ -242,3 +242,8 @@ def update(target: str, _value: Any) -> Any:
 def shared_memory(target: str, _value: Any) -> Any:
     """Return the type of parameters in one memory, or of the embeddings of a configuration."""
     return InOneMemory if target else TiedEmbeddings
+
+
+BatchNormState = Looked | BatchNormStateRow
+TrainedMask = Looked | TrainedMaskRow
+EqualUnits = Looked | EqualUnitsRow

@@ -18,7 +18,7 @@ import torch
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
-from hookcli.engine.probes.function_gradients import functions_of
+from hookcli.engine.probes.gradients.function_gradients import functions_of
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,

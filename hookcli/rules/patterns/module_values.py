@@ -6,18 +6,26 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+UNSEEN = "the modules were not looked at"
 _NAMED = 2
 
 
 def _found(report: Report, probe: str) -> list[tuple[str, Mapping[str, Any]]]:
     rows = ((m.target, m.value) for m in report.measurements if m.probe == probe)
-    return [(name, value) for name, value in rows if isinstance(value, Mapping)]
+    return [(name, value) for name, value in rows if isinstance(value, Mapping) and name]
+
+
+def _passed(report: Report, probe: str, message: str) -> RuleFinding:
+    if report.run.tensors == "fake":
+        return skipped(FAKE)
+    looked = any(m.probe == probe for m in report.measurements)
+    return passed(message) if looked else skipped(UNSEEN)
 
 
 def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -48,7 +56,7 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="use a small momentum, as the default of 0.1: it is 1 minus that of TensorFlow",
         )  # fmt: skip
     if not groups:
-        yield passed("the running statistics of all batch norms are averages")
+        yield _passed(report, NORMS, "the running statistics of all batch norms are averages")
 
 
 def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -65,7 +73,7 @@ def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="use `register_buffer` for it, or `requires_grad=False`",
         )  # fmt: skip
     if not found:
-        yield passed("no trained parameter has the values of a mask")
+        yield _passed(report, MASKS, "no trained parameter has the values of a mask")
 
 
 def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -85,7 +93,7 @@ def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="initialize the weights with random numbers, as in `nn.init.kaiming_normal_`",
         )  # fmt: skip
     if not found:
-        yield passed("the units of each layer differ")
+        yield _passed(report, UNITS, "the units of each layer differ")
 
 
 STATISTICS = Rule(

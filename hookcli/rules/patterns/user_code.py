@@ -7,16 +7,22 @@ from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import request_probe
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED = "repeated_modules"
+UNREAD_CODE = "the source of the model was not read"
 
 
 def _found(report: Report, probe: str) -> list[tuple[Measurement, Mapping[str, Any]]]:
     rows = ((m, m.value) for m in report.measurements if m.probe == probe)
     return [(row, value) for row, value in rows if isinstance(value, Mapping) and "place" in value]
+
+
+def _passed(report: Report, probe: str, message: str) -> RuleFinding:
+    looked = any(m.probe == probe for m in report.measurements)
+    return passed(message) if looked else skipped(UNREAD_CODE)
 
 
 def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -30,7 +36,9 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice=f"assign the result, as in `x = x.{name}(...)`",
         )  # fmt: skip
     if not found:
-        yield passed("no result of a pure function is lost in the code that ran")
+        yield _passed(
+            report, DISCARDED, "no result of a pure function is lost in the code that ran"
+        )
 
 
 def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -46,7 +54,7 @@ def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="make it a `torch.autograd.Function` with static methods, and call its `apply`",
         )  # fmt: skip
     if not found:
-        yield passed("no module has a backward of its own")
+        yield _passed(report, BACKWARDS, "no module defines a method backward")
 
 
 def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -59,7 +67,7 @@ def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
             severity="note", advice="use the argument, pass it on, or remove it",
         )  # fmt: skip
     if not found:
-        yield passed("forward reads every input")
+        yield _passed(report, UNREAD, "forward reads every input")
 
 
 def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -76,7 +84,7 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice=f"to have {count} modules, write `[... for _ in range({count})]`",
         )  # fmt: skip
     if not found:
-        yield passed("no list multiplies a new module")
+        yield _passed(report, REPEATED, "no list multiplies a new module")
 
 
 _CODE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
 from hookcli.spec.checks import request_probe
 
@@ -19,9 +19,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     where = places(report) if found else {}
     for row in found:
         message = (
-            f"'{row.target}' keeps values from one call to the next: with the same input, the "
-            "second call in eval mode returns other outputs, and the first ones again if it is "
-            "restored"
+            f"'{row.target}' keeps values from one call to the next: a second call with the same "
+            "input returns other outputs, unless it is restored"
         )
         yield RuleFinding(
             "fail", row.target, "state", message,
@@ -30,8 +29,12 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="set it at the start of forward, or pass it as an argument and return it; "
             "`detach` it between steps",
         )  # fmt: skip
-    if not found:
+    if found:
+        return
+    if any(m.probe == KEPT for m in report.measurements):
         yield passed("no call depends on an earlier one")
+    else:
+        yield skipped("what a call leaves behind was not looked at")
 
 
 RULE = Rule(

@@ -95,9 +95,9 @@ class Read(Base):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LostMask(), ["`masked_fill` at tests/rules/test_user_code.py:30"]),
-        (LostInHelpers(), ["`clamp` at tests/rules/test_user_code.py:44",
-                           "`relu` at tests/rules/test_user_code.py:35"]),
+        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:30"]),
+        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:44",
+                           "`relu` at tests/rules/patterns/test_user_code.py:35"]),
         (Used(), []),
     ],
 )  # fmt: skip

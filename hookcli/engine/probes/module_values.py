@@ -25,7 +25,7 @@ _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _LARGEST = 2**22  # elements of a parameter that may be a mask
 
 
-class ModelState(ProbeWatcher):
+class ModuleValues(ProbeWatcher):
     """Looks at the modules of the first step."""
 
     def __init__(self, probes: tuple[str, ...]) -> None:
@@ -39,6 +39,8 @@ class ModelState(ProbeWatcher):
         """Forget an earlier run, and look at the parameters."""
         self.measurements.clear()
         self._root, self._seen, self._has_looked = model.root, set(), False
+        for probe in self._probes:
+            self._add(probe, "", {"count": 1})
         for info in model.parameters() if MASKS in self._probes else ():
             with where_possible():
                 if info.tensor.requires_grad and _is_mask(info.tensor):
@@ -115,4 +117,4 @@ def _equal_units(weight: torch.Tensor) -> int:
 
 def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
     """Return the watcher of the modules."""
-    return [ModelState(tuple(request.name for request in requests))]
+    return [ModuleValues(tuple(request.name for request in requests))]

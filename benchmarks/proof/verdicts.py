@@ -125,9 +125,6 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("call_patched_forward", "grad_exists", "1"): (
         "fault", "forward is replaced by one that does not use it",
     ),
-    ("func_ensemble", "uncalled_modules", "members.*"): (
-        "meant", "its weights are stacked and used by another module",
-    ),
     ("call_overridden", "*", "bare*"): ("fault", "its __call__ does not call forward"),
     ("hook_with_kwargs", "batch_independent", ""): (
         "fault", "a hook scales all samples by an element of the first",

@@ -236,7 +236,7 @@ _ROWS = (
         "one additional forward and backward, only if a parameter got a gradient of zeros",
         Way.RERUNS,
         "gradients.zero_reasons:measure",
-        {"zero_reasons": "gradient_path:ZERO_REASON"},
+        {"zero_reasons": "gradient_path:zero_reason"},
         repeats_batch=True,
         for_lost=True,
     ),

@@ -93,7 +93,7 @@ class UserCode(ProbeWatcher):
             made = vars(kind).get("__init__")
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
                 for name, count in _repeated(self._root, kind):
-                    self._add(REPEATED, name, {"count": count, "place": place})
+                    self._add(REPEATED, name, {"entries": count, "place": place})
         if UNREAD in self._probes and self._root is not None and self._given is not None:
             forward = vars(type(self._root)).get("forward")
             if isinstance(forward, FunctionType):

@@ -78,7 +78,7 @@ class OtherRoutes(TypedDict):
 class RepeatedModuleRow(TypedDict):
     """The number of entries of a list that are one module, and the line that multiplies."""
 
-    count: Count
+    entries: Count
     place: str | None
 
 
@@ -105,4 +105,4 @@ DiscardedResult = Looked | DiscardedResultRow
 ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow
-KEPT = Looked | Count
+KEPT = Looked | Size

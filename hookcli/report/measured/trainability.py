@@ -209,7 +209,7 @@ class EqualUnitsRow(TypedDict):
     units: Size
 
 
-SUMS = FUNCTIONS = Count
+SUMS = FUNCTIONS = Size
 
 
 class LaterGradients(TypedDict):

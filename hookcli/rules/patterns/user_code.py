@@ -74,7 +74,7 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each list that has one module several times."""
     found = _found(report, REPEATED)
     for row, value in found:
-        count = value["count"]
+        count = value["entries"]
         message = (
             f"the {count} entries of '{row.target}' are one module, since {value['place']} "
             "multiplies a list: they share their parameters"

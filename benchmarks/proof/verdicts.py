@@ -52,6 +52,15 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     ("WaveNet", "grad_exists", "residuals.9"): ("true", "the last residual is not used"),
     ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
+    ("mobilenet_v2", "batch_norm_statistics", "*"): (
+        "true", "the momentum of TensorFlow: in PyTorch it is that of the batch",
+    ),
+    ("SASRec", "unread_input", ""): ("meant", "the users are an argument of its interface"),
+    ("ODEFunc", "unread_input", ""): ("meant", "solvers pass the time to each function"),
+    ("Autoformerish", "unread_input", ""): ("true", "the features of the time are not used"),
+    ("DrivingNet", "linear_after_linear", "linear_layers.?"): (
+        "true", "five linear layers in a row, as in the code that it is written after",
+    ),
     ("CLIPText", "all_zero", ""): ("true", "proj is zero until a checkpoint is loaded"),
     ("NeuralODE", "saturated_activation", "f.1"): (
         "true", "the state grows over the steps of the solver",
@@ -60,9 +69,6 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "true", "magnitudes of a spectrum that are not scaled",
     ),
     ("esm", "uncalled_modules", "contact_head"): ("meant", "runs only if contacts are predicted"),
-    ("blind:SiameseDistance", "grad_exists", "fc"): (
-        "true", "the distance of two results of one layer does not depend on its bias",
-    ),
     **dict.fromkeys(
         (
             (f"blind:{name}", "zero_initialization", "*")
@@ -114,16 +120,10 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "true", "forward replaces a parameter by a larger one",
     ),
     ("flow_grad_modes", "grad_exists", "teacher"): ("fault", "runs under no_grad"),
-    ("grad_under_no_grad", "batch_independent", ""): (
-        "fault", "it trains on the batch before it computes its output",
-    ),
     ("func_grad_child", "grad_exists", "*"): ("true", "the derivative does not depend on a bias"),
     ("func_ensemble", "grad_exists", ""): ("true", "copies of its weights are used instead"),
     ("call_patched_forward", "grad_exists", "1"): (
         "fault", "forward is replaced by one that does not use it",
-    ),
-    ("func_ensemble", "uncalled_modules", "members.*"): (
-        "meant", "its weights are stacked and used by another module",
     ),
     ("call_overridden", "*", "bare*"): ("fault", "its __call__ does not call forward"),
     ("hook_with_kwargs", "batch_independent", ""): (
@@ -157,6 +157,12 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("vision_squeeze_excite", "grad_exists", "gate"): ("fault", "detached"),
     ("mix_actor_critic", "grad_exists", "core"): ("true", "the initial state is zeros"),
     ("mix_stochastic_depth", "*", "layers.?"): ("meant", _SKIPPED),
+    ("out_empty_tuple", "unread_input", ""): ("true", "it returns an empty tuple"),
+    ("flow_data_dependent", "all_frozen", ""): ("true", "only its input requires grad"),
+    ("seq_reservoir", "all_frozen", ""): ("meant", "the weights of a reservoir stay as they are"),
+    ("grad_checkpoint_backward", "linear_after_linear", "again.0"): ("true", "as it says"),
+    ("name_ambiguous_paths", "linear_after_linear", "a.b"): ("true", "as it says"),
+    ("param_module_two_parents", "linear_after_linear", "a.0.0"): ("true", "as it says"),
 }  # fmt: skip
 
 

@@ -115,6 +115,7 @@ _ROWS = (
             ("linear_chains", "the linear layers in the autograd graph", "LinearChain"),
             ("single_norms", "the norms in the autograd graph", "SingleNorm"),
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
+            ("self_similarities", "the losses in the autograd graph", "SelfSimilarity"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),
@@ -140,6 +141,14 @@ _ROWS = (
         {"unregistered": "trainability:Unregistered"},
     ),
     *(
+        Probe(name, cost, Way.OBSERVES, "module_values:observe", {name: f"trainability:{result}"})
+        for name, cost, result in (
+            ("batch_norms", "a look at the batch norms that ran", "BatchNormState"),
+            ("trained_masks", "a look at corners of square parameters", "TrainedMask"),
+            ("equal_units", "a look at two rows of each weight", "EqualUnits"),
+        )
+    ),
+    *(
         Probe(
             name,
             "a look at the source of the classes that ran",
@@ -151,6 +160,7 @@ _ROWS = (
             ("discarded_results", "DiscardedResult"),
             ("module_backwards", "ModuleBackward"),
             ("unread_inputs", "UnreadInput"),
+            ("repeated_modules", "RepeatedModule"),
         )
     ),
     Probe(
@@ -195,7 +205,7 @@ _ROWS = (
         "cuts",
         "one additional forward, and sometimes a backward, that follow gradients",
         Way.RERUNS,
-        "cuts:measure",
+        "gradients.cuts:measure",
         {"cuts": "gradient_path:CUTS", "connected": "gradient_path:CONNECTED"},
         of_failure=True,
     ),
@@ -203,7 +213,7 @@ _ROWS = (
         "unreached",
         "the same, only if a parameter got no gradient or only zeros",
         Way.RERUNS,
-        "cuts:measure",
+        "gradients.cuts:measure",
         {"unreached": "gradient_path:unreached"},
         for_lost=True,
         of_failure=True,
@@ -222,7 +232,7 @@ _ROWS = (
         "later_gradients",
         "up to four training steps, only if a parameter got a gradient of zeros",
         Way.RERUNS,
-        "trainability.later_gradients:measure",
+        "gradients.later_gradients:measure",
         {"later_gradients": "trainability:LATER_GRADIENTS"},
         repeats_batch=True,
         trains=True,
@@ -232,8 +242,8 @@ _ROWS = (
         "zero_reasons",
         "one additional forward and backward, only if a parameter got a gradient of zeros",
         Way.RERUNS,
-        "zero_reasons:measure",
-        {"zero_reasons": "gradient_path:ZERO_REASON"},
+        "gradients.zero_reasons:measure",
+        {"zero_reasons": "gradient_path:zero_reason"},
         repeats_batch=True,
         for_lost=True,
     ),
@@ -241,16 +251,32 @@ _ROWS = (
         "function_gradients",
         "one additional forward, and calls of each autograd Function in the user's code",
         Way.RERUNS,
-        "function_gradients:measure",
+        "gradients.function_gradients:measure",
         {"function_gradients": "gradient_path:FUNCTION_GRADIENT"},
         repeats_batch=True,
         after="custom_functions",
     ),
     Probe(
+        "kept_tensors",
+        "a comparison of attributes before and after the run",
+        Way.OBSERVES,
+        "call_state:observe",
+        {"kept_tensors": "runs:KEPT"},
+    ),
+    Probe(
+        "call_state",
+        "three additional forwards in eval mode, only if an attribute with tensors changed",
+        Way.RERUNS,
+        "call_state:measure",
+        {"call_state": "runs:CALL_STATE"},
+        repeats_batch=True,
+        after="kept_tensors",
+    ),
+    Probe(
         "idle_terms",
         "one additional forward that follows gradients, only if a term of the loss has none",
         Way.RERUNS,
-        "cuts:measure_terms",
+        "gradients.cuts:measure_terms",
         {"idle_terms": "gradient_path:TERM"},
         after="loss_sums",
     ),

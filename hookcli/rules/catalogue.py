@@ -23,7 +23,6 @@ from hookcli.rules import (
     same_as,
     shapes,
     uncalled_modules,
-    user_code,
 )
 from hookcli.rules.activations import (
     constant,
@@ -45,6 +44,7 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
+from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
     batches,
@@ -61,7 +61,6 @@ from hookcli.rules.trainability import (
     double_softmax,
     eval_mode,
     gradient_clipping,
-    graph_patterns,
     graph_shapes,
     initial_loss,
     neutral,
@@ -140,6 +139,11 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.SOFTMAX,
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
+        graph_patterns.SIMILARITY,
+        call_state.RULE,
+        module_values.STATISTICS,
+        module_values.MASK,
+        module_values.EQUAL,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,
@@ -149,6 +153,7 @@ CATALOGUE: dict[str, Rule] = {
         user_code.RESULT,
         user_code.BACKWARD,
         user_code.INPUT,
+        user_code.REPEAT,
         neutral.RULE,
         finite_steps.RULE,
         loss_falls.RULE,

@@ -17,6 +17,7 @@ Options: TypeAlias = Mapping[str, Any]
 
 UNFINISHED = "the run did not finish"
 NO_BACKWARD = "no backward pass ran"
+FAKE = "fake tensors have no values"
 NPROC = "pass `--nproc 2` to run two ranks"
 
 NEUTRAL = "neutral"  # the probe that runs the model without hooks

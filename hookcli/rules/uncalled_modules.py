@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from hookcli.report.path_ends.end_rows import REASON
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
-from hookcli.rules.select import matches
+from hookcli.rules.select import matches, modules_above
 from hookcli.rules.training.series import trained_between
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
@@ -58,6 +59,20 @@ def chosen_by_run(report: Report) -> set[str]:
     return found
 
 
+def used_without_call(report: Report) -> set[str]:
+    """Return the parts of the model whose parameters an operator used, as was measured.
+
+    Their modules were not called, but read, as `self.pos.weight` or `self.block.forward(x)` does.
+    """
+    return {
+        part
+        for row in report.measurements
+        if row.probe == REASON and isinstance(row.value, Mapping)
+        if row.value.get("why") not in {None, "unused"}
+        for part in row.value.get("cut_off", ())
+    }
+
+
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
     """Yield the modules that are not inside another of the rows."""
     names = {row.name for row in rows}
@@ -94,6 +109,10 @@ def _again(report: Report) -> Iterator[RuleFinding]:
         )  # fmt: skip
 
 
+def _is_read(module: str, used: set[str]) -> bool:
+    return any(part.startswith(f"{module}.") for part in used)
+
+
 def _inside(report: Report) -> dict[int | None, list[str]]:
     """Return the names of the layers with parameters that each call runs directly, in order."""
     inside: dict[int | None, list[str]] = {}
@@ -125,6 +144,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     states = _own(report) if report.uncalled else {}
     unheld = _unheld(report) if report.uncalled else set()
     chosen = chosen_by_run(report) if report.uncalled else set()
+    used = used_without_call(report) if report.uncalled else set()
     aside, unknown, healthy = 0, 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
@@ -134,6 +154,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             aside += 1
             continue
         if (statuses is not None and statuses & _USED) or row.name in chosen:
+            continue
+        if not used.isdisjoint((row.name, *modules_above(row.name))) or _is_read(row.name, used):
             continue
         if report.training is not None and (statuses == {"frozen"} or row.name in unheld):
             continue  # such as an EMA copy, which the script writes and does not train

@@ -23,7 +23,7 @@ from hookcli.engine.loop.clock import Scales
 from hookcli.engine.neutrality.containers import Objects, Tensors
 from hookcli.engine.neutrality.model_state import ModelState
 from hookcli.engine.probes.context import LostGradients
-from hookcli.engine.probes.cuts import cuts
+from hookcli.engine.probes.gradients.cuts import cuts
 from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import as_batch

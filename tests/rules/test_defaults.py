@@ -106,6 +106,11 @@ RULES = [
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
+    ("self_similarity", "warning", "diagnoses", {}),
+    ("state_between_calls", "warning", "diagnoses", {}),
+    ("batch_norm_statistics", "warning", "diagnoses", {}),
+    ("trained_mask", "warning", "diagnoses", {}),
+    ("equal_units", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
@@ -115,6 +120,7 @@ RULES = [
     ("discarded_result", "warning", "diagnoses", {}),
     ("module_backward", "warning", "diagnoses", {}),
     ("unread_input", "warning", "diagnoses", {}),
+    ("repeated_module", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
     ("loss_falls", "warning", "of_training", {"steps": 60}),
@@ -217,8 +223,10 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains shared_memory "
-            "unregistered discarded_results module_backwards unread_inputs",
+            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
+            "self_similarities kept_tensors call_state batch_norms trained_masks equal_units "
+            "shared_memory unregistered discarded_results module_backwards unread_inputs "
+            "repeated_modules",
         ),
     )
     for made, names in requests:

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 import hookcli
 from hookcli.engine.probes.context import LostGradients
-from hookcli.engine.probes.cuts import cuts
+from hookcli.engine.probes.gradients.cuts import cuts
 from hookcli.engine.probes.rerun import Rerun
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch

@@ -153,3 +153,33 @@ def test_a_bias_that_cancels_is_no_problem():
     report = check(Critic(), (X, X + 1))
     assert [row.name for row in report.parameters if row.status == "zero"] == ["last.bias"]
     assert report.diagnoses == ()
+
+
+class Reads(nn.Module):
+    """A module that is not called, but whose weight is used, or whose forward is."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.pos, self.body, self.function = nn.Linear(8, 8), nn.Linear(8, 8), function
+
+    def forward(self, x):
+        return self.body(x) + self.function(self.pos, x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda pos, x: pos.weight[0].detach(),
+        lambda pos, x: pos.forward(x).detach(),
+        lambda pos, x: sum(p.sum() for p in pos.parameters()).detach(),
+    ],
+)
+def test_a_module_that_is_read_is_not_said_to_be_unused(function):
+    (row,) = check(Reads(function)).diagnoses
+    assert "`detach`" in row.sentence
+    assert "constructor" not in row.advice
+
+
+def test_a_module_that_nothing_reads_never_ran():
+    (row,) = check(Reads(lambda pos, x: 0.0)).diagnoses
+    assert row.sentence == "'pos' never ran, so its 2 parameters got no gradient"

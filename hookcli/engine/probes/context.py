@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -66,6 +67,15 @@ class RerunContext:
 def single(probe: str, value: Any) -> list[Measurement]:
     """Return a measurement without a target."""
     return [Measurement(probe, "", None, value, None)]
+
+
+def where_possible() -> AbstractContextManager[None]:
+    """Return a context that ends at the first error.
+
+    Tensors of subclasses, fake ones and uninitialized parameters may refuse any operator: nothing
+    is measured of them.
+    """
+    return suppress(Exception)
 
 
 class ProbeWatcher(Watcher):

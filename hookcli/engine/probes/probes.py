@@ -115,7 +115,7 @@ class FurtherRuns(Watcher):
         if not after.again or (failed and not _found_no_gradient(recording)):
             return
         lost = LostGradients.of(after.model, plan, recording)
-        seen = {row.probe for row in recording.measured}
+        seen = {row.probe for row in recording.measured if not _is_header(row)}
         todo = self._reruns(lost, seen, failed=failed)
         judged = self._spec.command == "check" and not failed
         if not (todo or judged):
@@ -168,6 +168,11 @@ class FurtherRuns(Watcher):
                 measurements += _measured(probe, requests, context)
             ran[probe.name] = ran.get(probe.name, PassCounts()).and_then(again.passes())
         return measurements
+
+
+def _is_header(row: Measurement) -> bool:
+    """Return whether a row tells only that a probe looked."""
+    return isinstance(row.value, dict) and row.value.keys() == {"count"}
 
 
 def _found_no_gradient(recording: Recording) -> bool:

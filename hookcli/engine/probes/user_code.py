@@ -2,7 +2,8 @@
 
 `discarded_results`: a call that returns a new tensor, which nothing uses. `module_backwards`: a
 method `backward` of a module, which autograd never calls. `unread_inputs`: arguments of the model's
-forward that the batch contains and that its code does not read.
+forward that the batch contains and that its code does not read. `repeated_modules`: lists that
+multiply a new module, as `[nn.Linear(4, 4)] * 3`, which has one module three times.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hookcli.engine.probes.context import ProbeWatcher, Requests
-from hookcli.models import places
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
+REPEATED = "repeated_modules"
 
 # Methods of tensors alone that return a new tensor and change nothing.
 _METHODS = frozenset({
@@ -39,6 +41,7 @@ _FUNCTIONS = _METHODS | {
     "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
     "stack", "where", "exp", "log", "sqrt", "interpolate", "pad",
 }  # fmt: skip
+_LISTS = (nn.ModuleList, nn.Sequential)
 _IN_PLACE = {"inplace", "out"}
 _MOST = 10  # findings of one kind
 
@@ -68,6 +71,13 @@ class UserCode(ProbeWatcher):
 
     def complete(self) -> None:
         """Read the source."""
+        with where_possible():
+            self._read()
+        self._root = self._given = None
+
+    def _read(self) -> None:
+        for probe in self._probes:
+            self._add(probe, "", {"count": len(self._kinds)})
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
             for function in _functions(kind) if DISCARDED in self._probes else ():
@@ -79,13 +89,17 @@ class UserCode(ProbeWatcher):
             if isinstance(backward, FunctionType) and _takes_gradients(backward):
                 place = _place(backward, backward.__code__.co_firstlineno)
                 self._add(BACKWARDS, name, {"module": kind.__name__, "place": place})
+        for kind in self._kinds if REPEATED in self._probes else ():
+            made = vars(kind).get("__init__")
+            for place in _multiplied(made) if isinstance(made, FunctionType) else ():
+                for name, count in _repeated(self._root, kind):
+                    self._add(REPEATED, name, {"entries": count, "place": place})
         if UNREAD in self._probes and self._root is not None and self._given is not None:
             forward = vars(type(self._root)).get("forward")
             if isinstance(forward, FunctionType):
                 place = _place(forward, forward.__code__.co_firstlineno)
                 for argument in _unread(forward, *self._given):
                     self._add(UNREAD, "", {"argument": argument, "place": place})
-        self._root = self._given = None
 
     def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name or "", None, value, None))
@@ -140,6 +154,33 @@ def _functions(kind: type) -> Iterator[FunctionType]:
                 todo.append(function.__globals__.get(target.id))
             elif isinstance(target, ast.Attribute) and _is_name(target.value, "self"):
                 todo.append(inspect.getattr_static(kind, target.attr, None))
+
+
+def _multiplied(made: FunctionType) -> Iterator[str]:
+    """Yield the line of the first list with a new object that a constructor multiplies."""
+    definition = _definition(made) if _is_own(made) else None
+    for node in ast.walk(definition) if definition is not None else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            lists = (side for side in (node.left, node.right) if isinstance(side, ast.List))
+            if any(len(one.elts) == 1 and isinstance(one.elts[0], ast.Call) for one in lists):
+                yield _place(made, node.lineno)
+                return
+
+
+def _repeated(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int]]:
+    """Yield the lists of modules of a class that have one module several times, and nothing else.
+
+    Those without parameters, as of activations, share nothing.
+    """
+    for name, module in module_tree.named(root) if root is not None else ():
+        for key, child in module._modules.items() if type(module) is kind else ():
+            inside = list(child._modules.values()) if isinstance(child, _LISTS) else []
+            if len(inside) > 1 and len({id(one) for one in inside}) == 1 and _learns(inside[0]):
+                yield (f"{name}.{key}" if name else key), len(inside)
+
+
+def _learns(module: nn.Module | None) -> bool:
+    return module is not None and any(True for _ in module.parameters())
 
 
 def _is_name(node: ast.AST, name: str) -> bool:

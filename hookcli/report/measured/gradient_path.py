@@ -76,9 +76,6 @@ class ZeroReason(LostPath):
     count: Count
 
 
-ZERO_REASON = NotMeasured | FailedMeasurement | ZeroReason
-
-
 class FunctionGradient(TypedDict):
     """A Function whose backward is not its derivative: both in one direction of an argument."""
 
@@ -107,3 +104,9 @@ def unreached(_target: str, value: Any) -> Any:
         return NotMeasured | FailedMeasurement | CutCount
     why = value.get("why")
     return _LOST.get(why, LostAtOperator) if isinstance(why, str) else LostAtOperator
+
+
+def zero_reason(_target: str, value: Any) -> Any:
+    """Return the type of why gradients are zero."""
+    is_reason = isinstance(value, dict) and "cut_off" in value
+    return ZeroReason if is_reason else NotMeasured | FailedMeasurement

@@ -57,21 +57,21 @@ class ModuleSettings(TypedDict):
     settings: dict[str, Any]
 
 
-class DiscardedResult(TypedDict):
+class DiscardedResultRow(TypedDict):
     """A function whose result is lost, and the line."""
 
     call: str
     place: str | None
 
 
-class ModuleBackward(TypedDict):
+class ModuleBackwardRow(TypedDict):
     """The class of a module with a backward of its own."""
 
     module: str
     place: str | None
 
 
-class UnreadInput(TypedDict):
+class UnreadInputRow(TypedDict):
     """An argument of forward that its code does not read."""
 
     argument: str
@@ -84,7 +84,34 @@ class OtherRoutes(TypedDict):
     modules: list[str]
 
 
+class RepeatedModuleRow(TypedDict):
+    """The number of entries of a list that are one module, and the line that multiplies."""
+
+    entries: Count
+    place: str | None
+
+
+class CallState(TypedDict):
+    """An attribute through which a call changes the next one; `resets`: a method may reset it."""
+
+    resets: bool
+
+
+CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 SAMPLES = NotMeasured | FailedMeasurement | Samples
 COUNT_OR_NULL = Size | None
+
+
+class Looked(TypedDict):
+    """That a probe looked, and at how many modules."""
+
+    count: Count
+
+
+DiscardedResult = Looked | DiscardedResultRow
+ModuleBackward = Looked | ModuleBackwardRow
+UnreadInput = Looked | UnreadInputRow
+RepeatedModule = Looked | RepeatedModuleRow
+KEPT = Looked | Size

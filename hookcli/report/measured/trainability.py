@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
+from hookcli.report.measured.runs import FailedMeasurement, Looked, NotMeasured
 from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
@@ -182,7 +182,34 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
-SUMS = FUNCTIONS = Count
+class SelfSimilarity(TypedDict):
+    """The number of samples that a loss compares with themselves, too."""
+
+    samples: Size
+    module: str | None
+    place: str | None
+
+
+class BatchNormStateRow(TypedDict):
+    """A momentum that is large; None if a batch norm ran in eval mode with new statistics."""
+
+    momentum: Real | None
+    place: str | None
+
+
+class TrainedMaskRow(TypedDict):
+    """The shape of a parameter with the values of a mask."""
+
+    shape: list[Size]
+
+
+class EqualUnitsRow(TypedDict):
+    """The number of units of a layer that have equal weights and gradients."""
+
+    units: Size
+
+
+SUMS = FUNCTIONS = Size
 
 
 class LaterGradients(TypedDict):
@@ -215,3 +242,8 @@ def update(target: str, _value: Any) -> Any:
 def shared_memory(target: str, _value: Any) -> Any:
     """Return the type of parameters in one memory, or of the embeddings of a configuration."""
     return InOneMemory if target else TiedEmbeddings
+
+
+BatchNormState = Looked | BatchNormStateRow
+TrainedMask = Looked | TrainedMaskRow
+EqualUnits = Looked | EqualUnitsRow

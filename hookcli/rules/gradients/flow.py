@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
-from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import (
+    FAKE,
+    NO_BACKWARD,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import owner, places
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
@@ -47,7 +56,7 @@ def _judge(report: Report, options: Options, *, falls: bool) -> Iterator[RuleFin
         yield skipped(NO_BACKWARD)
         return
     if report.run.tensors == "fake":
-        yield skipped("fake tensors have no values")
+        yield skipped(FAKE)
         return
     long = [profile for profile in profiles(report) if len(profile.sizes) >= _LEAST]
     if not long:

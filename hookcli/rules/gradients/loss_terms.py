@@ -9,7 +9,7 @@ from hookcli.report.path_ends.end_rows import TERM
 from hookcli.report.path_ends.end_sentences import end, quoted
 from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import advice
-from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import BACKWARD, request_probe
 
 
@@ -22,6 +22,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each term of the loss that trains nothing."""
     if report.run.loss is None:
         yield skipped(NO_BACKWARD)
+        return
+    if report.run.tensors == "fake":
+        yield skipped(FAKE)
         return
     found = [m.value for m in report.measurements if m.probe == TERM]
     terms = [value for value in found if isinstance(value, Mapping) and "behind" in value]

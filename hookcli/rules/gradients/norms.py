@@ -41,7 +41,8 @@ def _finding(
         return None
     word, limit = outside
     advice = (
-        "use a smaller learning rate, or clip the norm with `torch.nn.utils.clip_grad_norm_`"
+        "scale the loss, initialize with smaller weights, or clip the norm with "
+        "`torch.nn.utils.clip_grad_norm_`"
         if word == "above"
         else "check the scale of the loss, the initialization and the activations"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import BACKWARD, request_probe
 
 FUNCTIONS, PROBE = "custom_functions", "function_gradients"
@@ -16,13 +16,16 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.run.loss is None:
         yield skipped(NO_BACKWARD)
         return
+    if report.run.tensors == "fake":
+        yield skipped(FAKE)
+        return
     found = [m.value for m in report.measurements if m.probe == PROBE]
     wrong = [value for value in found if isinstance(value, Mapping) and "function" in value]
     for value in wrong:
         message = (
-            f"the backward of `{value['function']}` is not the derivative of its forward: in a "
-            f"random direction of '{value['argument']}' it gives the gradient "
-            f"{value['backward']:.3g}, numeric differences give {value['difference']:.3g}"
+            f"the backward of `{value['function']}` is not the derivative of its forward: along "
+            f"'{value['argument']}' it is {value['backward']:.3g}, numeric differences are "
+            f"{value['difference']:.3g}"
         )
         yield RuleFinding(
             "fail", "", f"backward of {value['function']}", message, value["backward"],

@@ -54,7 +54,7 @@ def reason_of(
     """
     found: list[Mapping[str, Any]] = []
     measured = [m.value for m in report.measurements if m.probe == ZERO_REASONS]
-    reasons = [value for value in measured if isinstance(value, Mapping) and "what" in value]
+    reasons = [value for value in measured if isinstance(value, Mapping) and "cut_off" in value]
     several = 0
     for row in rows:
         above = {row.name, *modules_above(row.name)}

@@ -58,10 +58,10 @@ RULE = Rule(
     says="cross_entropy gets logits and nll_loss log-probabilities, not the output of a softmax",
     computes="Follows the autograd graph from the loss: the input of cross_entropy must not be the "
     "output of a softmax over the same dimension, that of nll_loss not a softmax without log, and "
-    "that of binary_cross_entropy_with_logits not a sigmoid or softmax. Only views, casts and "
-    "selections may be in between. With probabilities the smallest cross entropy of C classes is "
-    "log(1 + (C - 1) / e), and gradients are small. A log_softmax before cross_entropy is no "
-    "finding: it changes nothing.",
+    "that of binary_cross_entropy_with_logits not a sigmoid or softmax. Only views, casts, "
+    "selections and a product with a constant matrix whose rows sum to 1 may be in between. With "
+    "probabilities the smallest cross entropy of C classes is log(1 + (C - 1) / e), and gradients "
+    "are small. A log_softmax before cross_entropy is no finding: it changes nothing.",
     formula="input(cross_entropy) != softmax(x); input(nll_loss) != softmax(x); "
     "input(binary_cross_entropy_with_logits) != sigmoid(x), softmax(x)",
     source="torch.nn.CrossEntropyLoss: the input is expected to contain the unnormalized logits",

@@ -125,6 +125,7 @@ def test_a_loss_of_the_users_is_compared_with_the_options(check, status):
 
 AIMS = targets((5,), 6)
 LONG = targets((5, 3), 2)
+LABELS = torch.eye(3).repeat(2, 1)  # of six samples
 SHARES = torch.softmax(torch.randn(5, 6, generator=torch.Generator().manual_seed(2)), 1)
 
 
@@ -159,6 +160,10 @@ SHARES = torch.softmax(torch.randn(5, 6, generator=torch.Generator().manual_seed
             lambda y: F.binary_cross_entropy_with_logits(y, SHARES),
             "sigmoid",
         ),
+        (lambda x: x.softmax(1), lambda y: F.cross_entropy(y @ LABELS, AIMS % 3), "softmax"),
+        (lambda x: x.softmax(1), lambda y: F.cross_entropy(y @ LABELS * 2, AIMS % 3), None),
+        (lambda x: x.softmax(1), lambda y: F.cross_entropy(y @ (LABELS - 1), AIMS % 3), None),
+        (lambda x: x, lambda y: F.cross_entropy(y @ LABELS, AIMS % 3), None),
         (lambda x: x, lambda y: F.cross_entropy(y, AIMS), None),
         (lambda x: x.log_softmax(1), lambda y: F.cross_entropy(y, AIMS), None),
         (lambda x: x.log_softmax(1), lambda y: F.nll_loss(y, AIMS), None),

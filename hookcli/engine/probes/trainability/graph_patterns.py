@@ -3,7 +3,8 @@
 `softmax_axes`: a softmax over another dimension than the one that a product sums over, or over one
 element. `linear_chains`: two linear layers with nothing in between. `single_norms`: norms over one
 value. `loss_sums`: sums in the loss of which one term has no gradient. `custom_functions`: autograd
-Functions of the user.
+Functions of the user. `self_similarities`: losses over the products of all samples with each other
+that include each sample with itself.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import torch
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import ProbeWatcher, Requests
-from hookcli.engine.probes.function_gradients import functions_of
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.gradients.function_gradients import functions_of
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,
@@ -31,7 +32,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
-FUNCTIONS = "custom_functions"
+FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -63,6 +64,10 @@ class GraphPatterns(GraphWatcher):
     """Looks for patterns in the graph of the loss."""
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
+        with where_possible():
+            self._look_for(start, owners, calls)
+
+    def _look_for(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         if SUMS in self._probes:
             count = sum(1 for _ in _sums(start))
             self.measurements += [Measurement(SUMS, "", None, count, None)] if count else []
@@ -81,6 +86,7 @@ class GraphPatterns(GraphWatcher):
             AXES: lambda: _softmaxes(nodes, users),
             CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
+            SIMILARITIES: lambda: _similarities(nodes),
         }
         for probe, rows in patterns.items():
             if probe in self._probes:
@@ -291,6 +297,38 @@ def _norms(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
             channels, size, groups = node._saved_C, node._saved_HxW, node._saved_group
             if int(channels) * int(size) == int(groups):
                 yield node, {"shape": [*(_shape(node) or ())]}
+
+
+def _similarities(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each cross entropy of a matrix times its transpose, whose target is never the diagonal.
+
+    In each row, the diagonal must be the largest value, so that it is the strongest negative.
+    """
+    for node in nodes:
+        if node.name() != "NllLossBackward0":
+            continue
+        log_softmax = node.next_functions[0][0]
+        product = None if log_softmax is None else _unscaled(log_softmax.next_functions[0][0])
+        if product is None or product.name() != "MmBackward0":
+            continue
+        ours, theirs = product._saved_self, product._saved_mat2
+        count = len(ours)
+        alike = ours.data_ptr() == theirs.data_ptr() and ours.shape == theirs.t().shape
+        target, logs = node._saved_target, node._saved_self
+        if not alike or count < 3 or logs.shape != (count, count) or target.shape != (count,):
+            continue
+        itself = torch.arange(count, device=target.device)
+        if bool((target != itself).all()) and bool((logs.argmax(1) == itself).all()):
+            yield node, {"samples": count}
+
+
+def _unscaled(node: Node | None) -> Node | None:
+    """Return the node before products with numbers, and changes of shape and dtype."""
+    for _ in range(_LONGEST):
+        if node is None or node.name() not in SAME_VALUES | {"MulBackward0", "DivBackward0"}:
+            return node
+        node = node.next_functions[0][0]
+    return None
 
 
 def _shape(node: Node) -> tuple[int, ...] | None:

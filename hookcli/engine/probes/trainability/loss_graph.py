@@ -38,6 +38,8 @@ SAME_VALUES = {
         "Movedim", "Contiguous", "Mt",
     )
 } | {"SqueezeBackward1", "ToCopyBackward0", "TBackward0"}  # fmt: skip
+_PRODUCTS = ("MmBackward0", "BmmBackward0")
+_ROUNDED = 1e-5  # how far a sum of shares may be from 1
 _MOST_NODES = 200_000
 _MOST_TERMS = 20
 _ROWS = 4  # rows of a result that are compared
@@ -123,7 +125,7 @@ class LossGraph(GraphWatcher):
                 what, source = made
                 self._reported.add(source)
                 name, index, kind = place_of(source, owners, calls)
-                what["classes"] = _classes(source)
+                what.setdefault("classes", _classes(source))
                 value = {**what, "module": kind[0], "place": kind[1]}
                 rows.append((PROBABILITIES, name, index, value))
         self.measurements += [
@@ -160,6 +162,10 @@ def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node]
         source = _behind(behind)
         if source is not None and source.name() == _SOFTMAX and _normalised_again(behind, source):
             return {"loss": "cross_entropy", "gets": "softmax"}, source
+        mixed = _mixed(behind, source)
+        if mixed is not None:
+            classes = int(behind._saved_result.shape[dimension_of(behind)])
+            return {"loss": "cross_entropy", "gets": "softmax", "classes": classes}, mixed
     if (
         name == _LOG_SOFTMAX
         and made == _SOFTMAX
@@ -173,6 +179,27 @@ def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node]
         gets = "sigmoid" if made == _SIGMOID else "softmax"
         return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, behind
     return None
+
+
+def _mixed(log_softmax: Node, product: Node | None) -> Node | None:
+    """Return the softmax whose shares a product with a constant matrix adds up; None if none does.
+
+    Each row of the matrix sums to 1, as of one-hot labels, so that the results are shares too.
+    """
+    if product is None or product.name() not in _PRODUCTS:
+        return None
+    softmax, matrix = _behind(product), product.next_functions[1][0]
+    if softmax is None or softmax.name() != _SOFTMAX or matrix is not None:
+        return None
+    weights, shares = product._saved_mat2, softmax._saved_result
+    if bool((weights < 0).any()) or not bool((weights.sum(-1) - 1).abs().max() < _ROUNDED):
+        return None
+    results = log_softmax._saved_result.detach()
+    mixed = (
+        shares.detach().reshape(-1, weights.shape[-2]) @ weights.reshape(-1, *weights.shape[-2:])[0]
+    )
+    logs = mixed.log_softmax(-1)
+    return softmax if logs.shape == results.shape and torch.allclose(logs, results) else None
 
 
 def _classes(node: Node) -> int | None:

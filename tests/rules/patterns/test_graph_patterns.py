@@ -157,3 +157,35 @@ class Tail(nn.Module):
 )
 def test_a_linear_layer_behind_another_one_is_a_note(model, is_found):
     assert found(model) == ([("linear_after_linear", "note")] if is_found else [])
+
+
+class Contrast(nn.Module):
+    """NT-Xent over two views of four samples."""
+
+    def __init__(self, change=lambda sim: sim, *, is_cross=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.net, self.change, self.is_cross = nn.Linear(8, 5), change, is_cross
+
+    def forward(self, x, y):
+        z = F.normalize(torch.cat([self.net(x), self.net(y)]), dim=1)
+        if self.is_cross:  # CLIP: the positives are on the diagonal
+            n = len(x)
+            return {"loss": F.cross_entropy(z[:n] @ z[n:].T / 0.1, torch.arange(n))}
+        targets = torch.arange(8).roll(4)
+        return {"loss": F.cross_entropy(self.change(z @ z.T / 0.1), targets)}
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Contrast(), True),
+        (Contrast(lambda sim: sim.masked_fill(torch.eye(8, dtype=torch.bool), -1e9)), False),
+        (Contrast(lambda sim: sim - torch.eye(8) * 1e9), False),
+        (Contrast(is_cross=True), False),
+    ],
+)
+def test_a_sample_that_is_its_own_negative_is_found(model, is_found):
+    report = hookcli.check(model, inputs=(X[0, :4], X[1, :4]))
+    causes = [row.cause for row in report.diagnoses if row.cause == "self_similarity"]
+    assert causes == (["self_similarity"] if is_found else [])

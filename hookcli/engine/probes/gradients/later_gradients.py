@@ -48,7 +48,7 @@ def later_gradients(again: Rerun, zero: frozenset[str]) -> list[Measurement]:
 @torch.no_grad()
 def _step(grads: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
     for name, grad in grads.items():
-        tensors[name].sub_(grad.sgn() * _SIZE)
+        tensors[name].data.sub_(grad.sgn() * _SIZE)  # the version stays, for graphs of the user
 
 
 def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:

@@ -10,7 +10,7 @@ from torch import nn
 import hookcli
 
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
-RULES = ("discarded_result", "module_backward", "unread_input")
+RULES = ("discarded_result", "module_backward", "unread_input", "repeated_module")
 
 
 def found(model, inputs=X):
@@ -95,9 +95,9 @@ class Read(Base):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LostMask(), ["`masked_fill` at tests/rules/test_user_code.py:30"]),
-        (LostInHelpers(), ["`clamp` at tests/rules/test_user_code.py:44",
-                           "`relu` at tests/rules/test_user_code.py:35"]),
+        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:30"]),
+        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:44",
+                           "`relu` at tests/rules/patterns/test_user_code.py:35"]),
         (Used(), []),
     ],
 )  # fmt: skip
@@ -120,3 +120,38 @@ def test_an_input_that_forward_does_not_read_is_a_note():
     assert "its argument 'scale'" in row.message
     assert found(Unread()) == []  # the batch does not have it
     assert found(Read(), (X, torch.ones(()))) == []
+
+
+class Multiplied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8)] * 3)
+        self.acts = nn.ModuleList([nn.ReLU()] * 3)
+        self.sizes = [8] * 3
+
+    def forward(self, x):
+        for layer, act in zip(self.layers, self.acts, strict=True):
+            x = act(layer(x))
+        return x
+
+
+class SharedOnPurpose(Multiplied):
+    def __init__(self):
+        super().__init__()
+        layer = nn.Linear(8, 8)
+        self.layers = nn.ModuleList([layer] * 3)
+
+
+class Several(Multiplied):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(3)])
+
+
+def test_a_list_that_multiplies_a_new_module_is_a_note():
+    (row,) = found(Multiplied())
+    assert (row.rule, row.severity, row.target, row.value) == (
+        "repeated_module", "note", "layers", 3
+    )  # fmt: skip
+    assert found(SharedOnPurpose()) == []
+    assert found(Several()) == []

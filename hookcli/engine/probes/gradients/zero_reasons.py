@@ -26,6 +26,7 @@ from hookcli.engine.probes.rerun import Rerun
 from hookcli.models import places
 from hookcli.models.model import Call
 from hookcli.report.findings import Measurement
+from hookcli.spec.request import Mode
 from hookcli.torch_private import next_sequence_nr
 
 PROBE = "zero_reasons"
@@ -95,7 +96,7 @@ class _Lines(TorchFunctionMode):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ZeroCause:
     """Why a node passed on zeros; `what` is the operator or the factor."""
 
     why: str
@@ -134,8 +135,10 @@ def zero_reasons(again: Rerun, zero: frozenset[str]) -> list[Measurement]:
     """Return a measurement for each reason, with the parts of the model that it concerns."""
     lines, calls = _Lines(), _Calls()
     infos = [info for info in again.model.parameters() if info.name in zero]
-    with again.running(again.plan.mode, within=_watched(again, lines, calls)) as output:
-        loss = again.loss(output)
+    mode: Mode = "eval" if again.plan.mode == "eval" else "train"
+    with again.training(mode) as forward:  # a hook may step an optimizer in backward
+        with _watched(again, lines, calls):
+            loss = again.loss(forward())
         nodes = reachable(loss)
         if len(nodes) > _MOST_NODES:
             return []
@@ -143,7 +146,7 @@ def zero_reasons(again: Rerun, zero: frozenset[str]) -> list[Measurement]:
         leaves = {id(node.variable): node for node in nodes if hasattr(node, "variable")}
         held = (*again.model.parameters(), *again.model.buffers())
         names = {info.tensor.data_ptr(): info.name for info in held if info.tensor.numel()}
-        found: dict[str, Reason] = {}
+        found: dict[str, ZeroCause] = {}
         for info in infos:
             leaf = leaves.get(id(info.tensor))
             if leaf is not None and not _has_value(info.tensor.grad):
@@ -154,7 +157,7 @@ def zero_reasons(again: Rerun, zero: frozenset[str]) -> list[Measurement]:
     return list(_rows(again, found))
 
 
-def _rows(again: Rerun, found: dict[str, Reason]) -> Iterator[Measurement]:
+def _rows(again: Rerun, found: dict[str, ZeroCause]) -> Iterator[Measurement]:
     reach = ParameterReach(again.model.parameters())
     for reason, _ in Counter(found.values()).most_common():
         names = {name for name, own in found.items() if own == reason}
@@ -233,7 +236,7 @@ def _of_stops(
     lines: _Lines,
     calls: _Calls,
     names: dict[int, str],
-) -> Reason | None:
+) -> ZeroCause | None:
     """Return the one reason of all nodes that stop a gradient; None if they differ."""
     own = {user for user, _ in done.users.get(leaf, ())}
     reasons = set()
@@ -248,7 +251,7 @@ def _of_stops(
             why, what, count = _why(node, argument, names)
         if not why:
             return None
-        reasons.add(Reason(why, what, where, layer, count))
+        reasons.add(ZeroCause(why, what, where, layer, count))
     kinds = {(reason.why, reason.what) for reason in reasons}
     return next(iter(reasons)) if len(kinds) == 1 and reasons else None
 

@@ -1,4 +1,4 @@
-"""`softmax_dimension`, `normalizes_one_value` and `linear_after_linear`: patterns in the graph."""
+"""Patterns in the graph of a loss: softmaxes, norms, linear layers and similarities."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from collections.abc import Iterator
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
-from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import BACKWARD, request_probe
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
+SIMILARITIES = "self_similarities"
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:
     return [m for m in report.measurements if m.probe == probe and isinstance(m.value, dict)]
 
 
-def _passed(report: Report, message: str) -> RuleFinding:
-    return skipped(NO_BACKWARD) if report.run.loss is None else passed(message)
+def _passed(report: Report, message: str, *, of_values: bool = False) -> RuleFinding:
+    if report.run.loss is None:
+        return skipped(NO_BACKWARD)
+    if of_values and report.run.tensors == "fake":
+        return skipped(FAKE)
+    return passed(message)
 
 
 def _subject(one: Measurement, what: str) -> str:
@@ -36,8 +41,8 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
     for one in found:
         dim, shape, summed = one.value["dim"], one.value["shape"], one.value["summed"]
         message = (
-            f"{_subject(one, 'softmax')} is over dimension {dim} of the scores {shape}, but the "
-            f"product with the values sums over dimension {summed}: the weights do not sum to 1"
+            f"{_subject(one, 'softmax')} is over dimension {dim} of scores {shape}, but the "
+            f"product with values sums over dimension {summed}: weights do not sum to 1"
         )
         yield RuleFinding(
             "fail", one.target, "axis", message, dim, summed,
@@ -45,7 +50,8 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice=f"use `softmax(dim={summed})`, the dimension of the keys",
         )  # fmt: skip
     if not found:
-        yield _passed(report, "the weights of no attention are normalized over another dimension")
+        message = "the weights of no attention are normalized over another dimension"
+        yield _passed(report, message, of_values=True)
 
 
 def _one_value(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -88,6 +94,24 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield _passed(report, "no linear layer follows another one directly")
+
+
+def _similarity(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each loss in which each sample is a negative of itself."""
+    found = _found(report, SIMILARITIES)
+    for one in found:
+        count = one.value["samples"]
+        message = (
+            f"cross_entropy gets the similarities of {count:,} samples with each other, and of "
+            "each with itself: the diagonal is the largest negative in each row"
+        )
+        yield RuleFinding(
+            "fail", one.target, "diagonal", message, count, 0,
+            one.value["place"] or report.model.place,
+            advice="mask the diagonal with -inf before the loss, or remove it",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "no loss compares samples with themselves", of_values=True)
 
 
 SOFTMAX = Rule(
@@ -149,4 +173,23 @@ LINEAR = Rule(
     needs=lambda options: (BACKWARD, request_probe(CHAINS)),
     watches=lambda options: (request_probe(CHAINS),),
     judge=_linear,
+)
+
+SIMILARITY = Rule(
+    name="self_similarity",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the loss",
+    says="a contrastive loss does not compare a sample with itself",
+    computes="Follows the autograd graph from the loss. If the logits of a cross_entropy are a "
+    "matrix times its own transpose, scaled by numbers only, no target is on the diagonal, and the "
+    "diagonal is the largest value of each row, each sample is its own strongest negative.",
+    formula="not (logits = z @ z.T / t, and target[i] != i, and argmax(logits[i]) = i, for all i)",
+    source="Chen et al. 2020, equation 1: the sum is over k != i; lightning-bolts#253",
+    fails="F.cross_entropy(z @ z.T / 0.1, positives), without a mask of the diagonal",
+    mend="mask the diagonal with -inf before the loss",
+    example="{rule: self_similarity}",
+    needs=lambda options: (BACKWARD, request_probe(SIMILARITIES)),
+    watches=lambda options: (request_probe(SIMILARITIES),),
+    judge=_similarity,
 )

@@ -1,4 +1,4 @@
-"""`discarded_result`, `module_backward` and `unread_input`: mistakes in the code that ran."""
+"""`discarded_result`, `module_backward`, `unread_input`, `repeated_module`: mistakes in code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import request_probe
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
+REPEATED = "repeated_modules"
+UNREAD_CODE = "the source of the model was not read"
 
 
 def _found(report: Report, probe: str) -> list[tuple[Measurement, Mapping[str, Any]]]:
     rows = ((m, m.value) for m in report.measurements if m.probe == probe)
     return [(row, value) for row, value in rows if isinstance(value, Mapping) and "place" in value]
+
+
+def _passed(report: Report, probe: str, message: str) -> RuleFinding:
+    looked = any(m.probe == probe for m in report.measurements)
+    return passed(message) if looked else skipped(UNREAD_CODE)
 
 
 def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -29,7 +36,9 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice=f"assign the result, as in `x = x.{name}(...)`",
         )  # fmt: skip
     if not found:
-        yield passed("no result of a pure function is lost in the code that ran")
+        yield _passed(
+            report, DISCARDED, "no result of a pure function is lost in the code that ran"
+        )
 
 
 def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -45,7 +54,7 @@ def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice="make it a `torch.autograd.Function` with static methods, and call its `apply`",
         )  # fmt: skip
     if not found:
-        yield passed("no module has a backward of its own")
+        yield _passed(report, BACKWARDS, "no module defines a method backward")
 
 
 def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -58,7 +67,24 @@ def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
             severity="note", advice="use the argument, pass it on, or remove it",
         )  # fmt: skip
     if not found:
-        yield passed("forward reads every input")
+        yield _passed(report, UNREAD, "forward reads every input")
+
+
+def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each list that has one module several times."""
+    found = _found(report, REPEATED)
+    for row, value in found:
+        count = value["entries"]
+        message = (
+            f"the {count} entries of '{row.target}' are one module, since {value['place']} "
+            "multiplies a list: they share their parameters"
+        )
+        yield RuleFinding(
+            "fail", row.target, "repeated", message, count, 1, value["place"], severity="note",
+            advice=f"to have {count} modules, write `[... for _ in range({count})]`",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, REPEATED, "no list multiplies a new module")
 
 
 _CODE = (
@@ -117,4 +143,23 @@ INPUT = Rule(
     example="{rule: unread_input}",
     watches=lambda options: (request_probe(UNREAD),),
     judge=_unread,
+)
+
+REPEAT = Rule(
+    name="repeated_module",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="no constructor multiplies a list with a new module",
+    computes="Reads the source of the constructors of the classes whose modules ran, if it is in "
+    "files of the user. A list with one new object that is multiplied, as in [nn.Linear(4, 4)] * "
+    "3, has the same object in each entry. If entries of an nn.ModuleList or nn.Sequential are one "
+    "module with parameters, that is a note: layers may share their parameters on purpose.",
+    formula="the entries of nn.ModuleList([Layer()] * n) are one module",
+    source="yaoppeng/U-Net_v2#10",
+    fails="self.convs = nn.ModuleList([nn.Conv2d(8, 8, 3)] * 4)",
+    mend="write [nn.Conv2d(8, 8, 3) for _ in range(4)]",
+    example="{rule: repeated_module}",
+    watches=lambda options: (request_probe(REPEATED),),
+    judge=_repeated,
 )

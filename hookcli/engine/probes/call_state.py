@@ -1,0 +1,146 @@
+"""Whether a model keeps values from one call to the next in plain attributes.
+
+`kept_tensors` are the tensors in attributes of modules that a run replaced or changed; buffers and
+parameters are not among them. Only if there are any, `call_state` calls the model twice with the
+same input and seed in eval mode, and a third time after it has restored these attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.engine.probes.context import ProbeWatcher, Requests, RerunContext, where_possible
+from hookcli.engine.probes.determinism import change
+from hookcli.engine.probes.rerun import Outputs, Rerun, copy_of
+from hookcli.engine.seeds import seed_all
+from hookcli.models import module_tree
+from hookcli.models.model import Model
+from hookcli.models.nested import dtype_name, leaves
+from hookcli.report.findings import Measurement
+from hookcli.rules.batch_independent import limit_of
+from hookcli.spec.request import Spec
+
+KEPT, STATE = "kept_tensors", "call_state"
+_OWN = {"_parameters", "_buffers", "_modules"}
+_RESETS = ("reset", "init_hidden", "init_state", "clear", "detach")  # in names of methods
+
+
+def _attributes(root: nn.Module) -> Iterator[tuple[str, nn.Module, str, Any]]:
+    """Yield the attributes of modules that contain tensors, with their names."""
+    for name, module in module_tree.named(root):
+        for attribute, value in vars(module).items():
+            if attribute not in _OWN and any(True for _ in _tensors(value)):
+                yield (f"{name}.{attribute}" if name else attribute), module, attribute, value
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    kind = type(value)
+    if issubclass(kind, torch.Tensor):
+        yield value
+    elif kind in {list, tuple}:
+        yield from (item for item in value if isinstance(item, torch.Tensor))
+    elif kind is dict:
+        yield from (item for item in value.values() if isinstance(item, torch.Tensor))
+
+
+class KeptTensors(ProbeWatcher):
+    """Compares the attributes of modules before and after the run."""
+
+    def __init__(self) -> None:
+        self.measurements = []
+        self._root: nn.Module | None = None
+        self._before: dict[str, list[tuple[torch.Tensor, int]]] = {}
+
+    def begin(self, model: Model) -> None:
+        """Note the tensors; they are kept, so that no other one gets their identity."""
+        self.measurements.clear()
+        self._root, self._before = model.root, {}
+        self.measurements.append(Measurement(KEPT, "", None, {"count": 1}, None))
+        with where_possible():
+            for name, _, _, value in _attributes(model.root):
+                self._before[name] = _versions(value)
+
+    def complete(self) -> None:
+        """Add the attributes that have other tensors now."""
+        with where_possible():
+            self._compare()
+        self._root, self._before = None, {}
+
+    def _compare(self) -> None:
+        root, before = self._root, self._before
+        for name, _, _, value in _attributes(root) if root is not None else ():
+            now, was = _versions(value), before.get(name, [])
+            same = len(now) == len(was) and all(
+                a is b and one == other for (a, one), (b, other) in zip(now, was, strict=True)
+            )
+            if not same:
+                self.measurements.append(Measurement(KEPT, name, None, len(now), None))
+
+
+def _versions(value: Any) -> list[tuple[torch.Tensor, int]]:
+    return [(t, 0 if t.is_inference() else t._version) for t in _tensors(value)]
+
+
+def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of attributes."""
+    return [KeptTensors()]
+
+
+def call_state(again: Rerun) -> list[Measurement]:
+    """Return the attributes through which a call changes the outputs of the next one."""
+    root = again.model.root
+    with again.training("eval") as forward:
+        start = {name: (m, a, _copied(value)) for name, m, a, value in _attributes(root)}
+        first, second = _outputs(again, forward), _outputs(again, forward)
+        if not _differ(first, second):
+            return []
+        changed = [
+            name
+            for name, module, attribute, value in _attributes(root)
+            if name in start and not _equal(value, start[name][2])
+        ]
+        for name in changed:
+            module, attribute, value = start[name]
+            setattr(module, attribute, value)
+        if not changed or _differ(first, _outputs(again, forward)):
+            return []
+        methods = {name for n in changed for name in dir(type(start[n][0]))}
+    resets = any(word in name for name in methods for word in _RESETS if _is_own(name))
+    return [Measurement(STATE, name, None, {"resets": resets}, None) for name in changed]
+
+
+def _is_own(method: str) -> bool:
+    return not hasattr(nn.Module, method)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, list | tuple):
+        return type(value)(_copied(item) for item in value)
+    return {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
+
+
+def _equal(value: Any, before: Any) -> bool:
+    pairs = zip(_tensors(value), _tensors(before), strict=False)
+    return all(a.shape == b.shape and torch.equal(a.detach(), b) for a, b in pairs)
+
+
+def _outputs(again: Rerun, forward: Any) -> Outputs:
+    seed_all(again.plan.seed)
+    return {path: copy_of(tensor) for path, tensor, _ in leaves(forward())}
+
+
+def _differ(one: Outputs, other: Outputs) -> bool:
+    if one.keys() != other.keys():
+        return True
+    return any(change(one[p], other[p]) > limit_of(dtype_name(one[p].dtype)) for p in one)
+
+
+def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:
+    """Measure whether calls depend on earlier ones."""
+    return call_state(context.again)

@@ -1,0 +1,120 @@
+"""Settings and values of the modules that ran which are seldom meant.
+
+`batch_norms`: batch norms whose running statistics are those of the last batch, or that ran in eval
+mode with the statistics of a new module. `trained_masks`: parameters with the values of an additive
+mask. `equal_units`: layers all of whose units have equal weights and equal gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.models import module_tree
+from hookcli.models.model import Call, CallInputs, Model
+from hookcli.report.findings import Measurement
+from hookcli.spec.request import Spec
+
+NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+_QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
+_MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
+_LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_LARGEST = 2**22  # elements of a parameter that may be a mask
+
+
+class ModuleValues(ProbeWatcher):
+    """Looks at the modules of the first step."""
+
+    def __init__(self, probes: tuple[str, ...]) -> None:
+        self.measurements = []
+        self._probes = probes
+        self._root: nn.Module | None = None
+        self._seen: set[str] = set()
+        self._has_looked = False
+
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run, and look at the parameters."""
+        self.measurements.clear()
+        self._root, self._seen, self._has_looked = model.root, set(), False
+        for probe in self._probes:
+            self._add(probe, "", {"count": 1})
+        for info in model.parameters() if MASKS in self._probes else ():
+            with where_possible():
+                if info.tensor.requires_grad and _is_mask(info.tensor):
+                    self._add(MASKS, info.name, {"shape": [*info.tensor.shape]})
+
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Look at a batch norm when it runs."""
+        module = call.module
+        if not isinstance(module, nn.modules.batchnorm._BatchNorm) or NORMS not in self._probes:
+            return
+        if call.name is None or call.name in self._seen or self._root is None:
+            return
+        self._seen.add(call.name)
+        with where_possible():
+            self._norm(call, module)
+
+    def _norm(self, call: Call, module: nn.modules.batchnorm._BatchNorm) -> None:
+        name, is_training = call.name or "", self._root is not None and self._root.training
+        momentum = module.momentum
+        if module.training and module.track_running_stats and momentum is not None:
+            if momentum >= _QUICK:
+                self._add(NORMS, name, {"momentum": float(momentum), "place": call.place})
+        elif not module.training and is_training and _is_new(module):
+            self._add(NORMS, name, {"momentum": None, "place": call.place})
+
+    def gradients(self, model: Model) -> None:
+        """Look at the weights and their gradients."""
+        if self._has_looked or UNITS not in self._probes or self._root is None:
+            return
+        self._has_looked = True
+        for name, module in module_tree.named(self._root):
+            if isinstance(module, _LAYERS) and type(module) in _LAYERS:
+                with where_possible():
+                    count = _equal_units(module.weight)
+                    if count:
+                        self._add(UNITS, name, {"units": count})
+
+    def _add(self, probe: str, name: str, value: dict[str, Any]) -> None:
+        self.measurements.append(Measurement(probe, name, None, value, None))
+
+
+def _is_new(norm: nn.modules.batchnorm._BatchNorm) -> bool:
+    """Return whether the running statistics are those of a module that never trained."""
+    mean, var, count = norm.running_mean, norm.running_var, norm.num_batches_tracked
+    if mean is None or var is None or count is None or count.is_meta:
+        return False
+    return int(count) == 0 and not bool(mean.any()) and bool((var == 1).all())
+
+
+def _is_mask(tensor: torch.Tensor) -> bool:
+    """Return whether a square matrix has zeros, and otherwise only values that mask."""
+    if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < 2:
+        return False
+    if tensor.is_meta or not tensor.is_floating_point() or tensor.numel() > _LARGEST:
+        return False
+    plain = tensor.detach()
+    corners = plain[..., 0, -1], plain[..., -1, 0]  # of a causal mask, one is masked
+    if not any(bool((corner <= _MASKED).all()) for corner in corners):
+        return False
+    return bool((plain == 0).any()) and bool(((plain == 0) | (plain <= _MASKED)).all())
+
+
+def _equal_units(weight: torch.Tensor) -> int:
+    """Return the number of units, if all have equal weights and equal gradients; else 0."""
+    grad = weight.grad
+    if grad is None or len(weight) < 2 or weight.is_meta or grad.layout is not torch.strided:
+        return 0
+    plain = weight.detach()
+    if not torch.equal(plain[0], plain[1]) or not bool(grad[0].any()):
+        return 0
+    same = bool((plain == plain[:1]).all()) and bool((grad == grad[:1]).all())
+    return len(weight) if same else 0
+
+
+def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of the modules."""
+    return [ModuleValues(tuple(request.name for request in requests))]

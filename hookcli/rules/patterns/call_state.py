@@ -1,0 +1,58 @@
+"""`state_between_calls`: a call of the model does not depend on the calls before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hookcli.report.report import Report
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import owner, places
+from hookcli.spec.checks import request_probe
+
+KEPT, STATE = "kept_tensors", "call_state"
+
+
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each attribute with values of an earlier call."""
+    rows = [m for m in report.measurements if m.probe == STATE and isinstance(m.value, Mapping)]
+    found = [row for row in rows if "resets" in row.value]
+    where = places(report) if found else {}
+    for row in found:
+        message = (
+            f"'{row.target}' keeps values from one call to the next: a second call with the same "
+            "input returns other outputs, unless it is restored"
+        )
+        yield RuleFinding(
+            "fail", row.target, "state", message,
+            place=where.get(owner(row.target), report.model.place),
+            severity="note" if row.value["resets"] else None,
+            advice="set it at the start of forward, or pass it as an argument and return it; "
+            "`detach` it between steps",
+        )  # fmt: skip
+    if found:
+        return
+    if any(m.probe == KEPT for m in report.measurements):
+        yield passed("no call depends on an earlier one")
+    else:
+        yield skipped("what a call leaves behind was not looked at")
+
+
+RULE = Rule(
+    name="state_between_calls",
+    severity="warning",
+    diagnoses=True,
+    looks_at="repeated runs",
+    says="a call of the model does not depend on the calls before it",
+    computes="Compares the tensors in plain attributes of modules before and after the run. Only "
+    "if one was replaced or changed, the model is called twice with the same input and seed in "
+    "eval mode. It is a finding if the outputs differ, and if a third call returns those of the "
+    "first one after the attributes are restored. It is a note if the module has a method that "
+    "resets it. Buffers do not count, nor do values that are kept and change no output.",
+    formula="f(x) = f(x) in eval mode",
+    source="torch.nn.LSTM: the state is an argument and a result",
+    fails="self.h = self.cell(x, self.h), without a reset",
+    mend="set it at the start of forward, or pass it as an argument and return it",
+    example="{rule: state_between_calls, severity: error}",
+    watches=lambda options: (request_probe(KEPT), request_probe(STATE)),
+    judge=judge,
+)

@@ -1,0 +1,152 @@
+"""`batch_norm_statistics`, `trained_mask` and `equal_units`: states that are seldom meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hookcli.report.report import Report
+from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import owner, places
+from hookcli.spec.checks import BACKWARD, request_probe
+from hookcli.text import join_names
+
+NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+UNSEEN = "the modules were not looked at"
+_NAMED = 2
+
+
+def _found(report: Report, probe: str, key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the rows with a key, by name; another one only tells that the probe looked."""
+    rows = ((m.target, m.value) for m in report.measurements if m.probe == probe)
+    return [(name, value) for name, value in rows if isinstance(value, Mapping) and key in value]
+
+
+def _passed(report: Report, probe: str, message: str) -> RuleFinding:
+    if report.run.tensors == "fake":
+        return skipped(FAKE)
+    looked = any(m.probe == probe for m in report.measurements)
+    return passed(message) if looked else skipped(UNSEEN)
+
+
+def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for the batch norms with each setting."""
+    groups: dict[float | None, list[tuple[str, str | None]]] = {}
+    for name, value in _found(report, NORMS, "momentum"):
+        groups.setdefault(value["momentum"], []).append((name, value["place"]))
+    for momentum, rows in groups.items():
+        names = join_names([f"'{name}'" for name, _ in rows], _NAMED)
+        target, place = rows[0]
+        if momentum is None:
+            message = (
+                f"{names} ran in eval mode with the statistics of a new module, mean 0 and "
+                "variance 1, although the model is in train mode"
+            )
+            yield RuleFinding(
+                "fail", target, "new statistics", message, len(rows), 0, place, severity="note",
+                advice="load trained statistics, or do not call `eval()` on it",
+            )  # fmt: skip
+            continue
+        message = (
+            f"the momentum of {names} is {momentum:g}: each batch has {momentum:.1%} of the "
+            "running statistics, with which the model is evaluated"
+        )
+        yield RuleFinding(
+            "fail", target, "momentum", message, momentum, 0.9, place,
+            advice="use a small momentum, as the default of 0.1: it is 1 minus that of TensorFlow",
+        )  # fmt: skip
+    if not groups:
+        yield _passed(report, NORMS, "the running statistics of all batch norms are averages")
+
+
+def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each parameter with the values of a mask."""
+    found = _found(report, MASKS, "shape")
+    where = places(report) if found else {}
+    for name, value in found:
+        message = (
+            f"'{name}' {value['shape']} has the values of an additive mask, 0 and below -10,000, "
+            "but is a parameter: training changes its zeros"
+        )
+        yield RuleFinding(
+            "fail", name, "mask", message, place=where.get(owner(name), report.model.place),
+            advice="use `register_buffer` for it, or `requires_grad=False`",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, MASKS, "no trained parameter has the values of a mask")
+
+
+def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for the layers whose units cannot become different."""
+    if report.run.loss is None:
+        yield skipped(NO_BACKWARD)
+        return
+    found = _found(report, UNITS, "units")
+    where = places(report) if found else {}
+    for name, value in found:
+        message = (
+            f"all {value['units']:,} units of '{name}' have equal weights and got equal gradients, "
+            "so that they stay equal: the layer works as one unit"
+        )
+        yield RuleFinding(
+            "fail", name, "equal", message, value["units"], 1, where.get(name),
+            advice="initialize the weights with random numbers, as in `nn.init.kaiming_normal_`",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, UNITS, "the units of each layer differ")
+
+
+STATISTICS = Rule(
+    name="batch_norm_statistics",
+    severity="warning",
+    diagnoses=True,
+    looks_at="norms",
+    says="running statistics of batch norms are averages over batches",
+    computes="Reads the momentum of each batch norm that ran in train mode: 0.9 and more is a "
+    "finding, None is the average over all batches. A batch norm that ran in eval mode inside of a "
+    "model in train mode, with a mean of 0, a variance of 1 and no batch counted, is a note: "
+    "trained statistics may be loaded later.",
+    formula="momentum < 0.9; not (eval mode and num_batches_tracked = 0)",
+    source="torch.nn.BatchNorm2d: its momentum is the share of the new batch",
+    fails="nn.BatchNorm2d(64, momentum=0.99), as in Keras; self.bn.eval() in forward",
+    mend="use the default momentum of 0.1",
+    example="{rule: batch_norm_statistics}",
+    watches=lambda options: (request_probe(NORMS),),
+    judge=_statistics,
+)
+
+MASK = Rule(
+    name="trained_mask",
+    severity="warning",
+    diagnoses=True,
+    looks_at="masks",
+    says="no additive mask is a trained parameter",
+    computes="Looks for square parameters with zeros whose other values are all -10,000 or below. "
+    "A softmax gives such scores no weight. The zeros get gradients, and training changes them.",
+    formula="not (every value = 0 or <= -1e4, and both occur, and requires_grad)",
+    source="torch.nn.Module.register_buffer: for tensors that are not parameters",
+    fails="self.mask = nn.Parameter(torch.full((n, n), -1e9).triu(1))",
+    mend="use register_buffer, or requires_grad=False",
+    example="{rule: trained_mask}",
+    watches=lambda options: (request_probe(MASKS),),
+    judge=_masks,
+)
+
+EQUAL = Rule(
+    name="equal_units",
+    severity="warning",
+    diagnoses=True,
+    looks_at="weights",
+    says="the units of a layer differ in their weights or in their gradients",
+    computes="Compares the rows of the weights of linear layers and convolutions, and the rows of "
+    "their gradients. If all are equal, and the gradient is not zero, each step changes all units "
+    "alike. Units that dropout or the next layer tells apart have different gradients.",
+    formula="not (weight[i] = weight[j] and grad[i] = grad[j] != 0, for all i and j)",
+    source="Goodfellow et al. 2016, section 8.4: initial parameters need to break symmetry",
+    fails="nn.init.constant_(layer.weight, 0.1) for each layer",
+    mend="initialize the weights with random numbers",
+    example="{rule: equal_units}",
+    needs=lambda options: (BACKWARD, request_probe(UNITS)),
+    watches=lambda options: (request_probe(UNITS),),
+    judge=_units,
+)

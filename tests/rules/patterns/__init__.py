@@ -1,0 +1,1 @@
+"""Rules about patterns in the code, the graph and the modules."""

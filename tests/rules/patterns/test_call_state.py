@@ -1,0 +1,78 @@
+"""Values that a model keeps from one call to the next."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import hookcli
+
+X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+
+
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.last = nn.GRUCell(8, 6), nn.Linear(6, 2)
+        self.state = torch.zeros(1, 6)
+
+    def forward(self, x):
+        self.state = self.cell(x, self.state.expand(len(x), -1))
+        return self.last(self.state)
+
+
+class KeepsAndResets(Keeps):
+    def reset_state(self):
+        self.state = torch.zeros(1, 6)
+
+
+class KeepsInPlace(Keeps):
+    def forward(self, x):
+        self.state += 1
+        return self.last(self.cell(x, self.state.expand(len(x), -1)))
+
+
+class StartsAnew(Keeps):
+    def forward(self, x):
+        self.state = torch.zeros(1, 6)
+        return super().forward(x)
+
+
+class Caches(Keeps):
+    """Computes a table once."""
+
+    table = None
+
+    def forward(self, x):
+        if self.table is None:
+            self.table = torch.arange(8.0)
+        return self.last(self.cell(x + self.table))
+
+
+class OnlyInTraining(Keeps):
+    """A moving average that training updates."""
+
+    def forward(self, x):
+        if self.training:
+            self.state = 0.9 * self.state + 0.1
+        return self.last(self.cell(x, self.state.expand(len(x), -1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity"),
+    [
+        (Keeps, "warning"), (KeepsInPlace, "warning"), (KeepsAndResets, "note"),
+        (StartsAnew, None), (Caches, None), (OnlyInTraining, None),
+    ],
+)  # fmt: skip
+def test_a_state_that_changes_the_next_call_is_found(kind, severity):
+    torch.manual_seed(0)
+    model = kind()
+    before = model.state.clone()
+    report = hookcli.check(model, inputs=X)
+    rows = [row for row in report.diagnoses if row.cause == "state_between_calls"]
+    assert [(row.target, row.severity) for row in rows] == (
+        [("state", severity)] if severity else []
+    )
+    assert torch.equal(model.state, before)

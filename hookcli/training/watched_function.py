@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TorchCall:
     """A call of one of the functions of PyTorch that are watched.
 
-    `frame` is that of the caller. `result` is None before the call.
+    `frame` is that of the caller. `result` is None before the call. Each step makes several: a
+    frozen dataclass would take three times as long.
     """
 
     args: tuple[Any, ...]
@@ -31,28 +32,27 @@ class TorchCall:
 
 def watched_function(
     original: Callable[..., Any],
-    before: Sequence[Callable[[TorchCall], None]],
-    after: Sequence[Callable[[TorchCall], None]],
+    before: Callable[[TorchCall], None] | None,
+    after: Callable[[TorchCall], None] | None,
 ) -> Callable[..., Any]:
     """Return the function so that its calls are told before and after they run."""
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)
-        for tell in before:
-            tell(TorchCall(args, kwargs, frame))
-        if not after:
+        told = TorchCall(args, kwargs, sys._getframe(1))
+        if before is not None:
+            before(told)
+        if after is None:
             return original(*args, **kwargs)
-        result = original(*args, **kwargs)
-        for tell in after:
-            tell(TorchCall(args, kwargs, frame, result))
-        return result
+        told.result = original(*args, **kwargs)
+        after(told)
+        return told.result
 
     return call
 
 
 # All functions that `watched_function` returns have this code.
-WATCHED_CODE: CodeType = watched_function(print, (), ()).__code__
+WATCHED_CODE: CodeType = watched_function(print, None, None).__code__
 
 
 def caller(frame: FrameType | None) -> FrameType | None:

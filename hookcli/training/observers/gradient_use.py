@@ -17,6 +17,7 @@ from hookcli.training.observers.loss_source import Term, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
+    line_of,
     parameters_of,
     variable_of,
 )
@@ -106,7 +107,7 @@ class GradientUse(Observer):
         self._known: dict[int, _Known] = {}
         self._waiting: list[_Use] = []
         self._outcomes: dict[tuple[str, str, str | None], _Outcomes] = {}
-        self._schedule = LookSchedule()
+        self._schedule, self._clips = LookSchedule(), LookSchedule()
         self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
         self._stepped: set[int] = set()  # ids of parameters of optimizers that step
 
@@ -118,15 +119,16 @@ class GradientUse(Observer):
 
     def backward(self, call: TorchCall) -> None:
         """Note which parameters get gradients, from each term of the loss."""
-        self._erased.clear()
+        if self._erased:
+            self._erased.clear()
+        if not self._schedule.is_due(line_of(call.frame)):
+            return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
         frame = user_frame(call.frame)
         if frame is None or not isinstance(start, torch.Tensor) or call.argument(4, "inputs"):
             return
         place = places.of_frame(frame)
-        if not self._schedule.is_due(("backward", place)):
-            return
         given = [term for term in terms(frame) if term.value.requires_grad]
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
         file = places.show(frame.f_code.co_filename)
@@ -145,9 +147,11 @@ class GradientUse(Observer):
 
     def clip(self, call: TorchCall) -> None:
         """Note which gradients are clipped."""
+        if not self._clips.is_due(line_of(call.frame)):
+            return
+        place = places.of_frame(call.frame)
         given = call.argument(0, "parameters")
         limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
-        place = places.of_frame(call.frame)
         if isinstance(given, torch.Tensor):
             given = [given]
         if not isinstance(given, list | tuple) and hasattr(given, "gi_frame"):
@@ -155,8 +159,6 @@ class GradientUse(Observer):
         if not isinstance(given, list | tuple) or len(given) > _MOST_PARAMETERS:
             return
         if isinstance(limit, int | float) and math.isinf(limit):  # only the norm is computed
-            return
-        if not self._schedule.is_due(("clip", place)):
             return
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})

@@ -17,7 +17,7 @@ from hookcli.training.non_finite.find import obstacle_of
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.isolated import run_isolated
 from hookcli.training.observers.loss_source import user_frame
-from hookcli.training.observers.observer import Observer
+from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.own_imports import own_imports
 from hookcli.training.watched_function import TorchCall
@@ -57,16 +57,18 @@ class LabelShift(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._looks: dict[str | None, int] = {}
+        self._looks: dict[tuple[str, int] | None, int] = {}
 
     def backward(self, call: TorchCall) -> None:
         """Look at the losses of the first backward passes of a line."""
+        line = line_of(call.frame)
+        looks = self._looks.get(line, 0)
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
-        place = places.of_frame(user_frame(call.frame))
-        looks = self._looks[place] = self._looks.get(place, 0) + 1
-        if looks > _LOOKS or not isinstance(start, torch.Tensor) or start.numel() != 1:
+        if looks >= _LOOKS or not isinstance(start, torch.Tensor) or start.numel() != 1:
             return
+        self._looks[line] = looks + 1
+        place = places.of_frame(user_frame(call.frame))
         with torch.no_grad(), disable_current_modes():
             found = self._found(start)
         shifts = {match.shift for _, _, matches, _ in found for match in matches}

@@ -32,7 +32,7 @@ from hookcli.training.observers.loss_source import (
     terms,
     user_frame,
 )
-from hookcli.training.observers.observer import LookSchedule, Observer, parameters_of
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of, parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.watched_function import TorchCall
 
@@ -73,14 +73,14 @@ class LossLook(Observer):
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
         without_graph, self._without_graph = self._without_graph, None
+        if not self._schedule.is_due(line_of(call.frame)):
+            return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
         frame = user_frame(call.frame)
         if frame is None or not isinstance(start, torch.Tensor) or start.grad_fn is None:
             return
         place = places.of_frame(frame)
-        if not self._schedule.is_due(place):
-            return
         looks = self._looks[place] = self._looks.get(place, 0) + 1
         with torch.no_grad(), disable_current_modes():
             if looks <= _LOOKS_AT_GRAPH:

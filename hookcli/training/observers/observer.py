@@ -11,6 +11,7 @@ import torch
 
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.records import Record
 from hookcli.training.roots import name_of
 
@@ -132,6 +133,12 @@ def variable_of(value: Any, frame: FrameType | None) -> str | None:
     return name_of(value, frame)
 
 
+def line_of(frame: FrameType | None) -> tuple[str, int] | None:
+    """Return the line of the script that runs a frame, or has called it."""
+    frame = user_frame(frame)
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 class LookSchedule:
     """Decides which calls of a line are looked at: the first three, and fewer and fewer later."""
 
@@ -140,5 +147,6 @@ class LookSchedule:
 
     def is_due(self, line: Any) -> bool:
         """Count a call of a line; return whether it is looked at."""
-        count = self._counts[line] = self._counts.get(line, 0) + 1
+        count = self._counts.get(line, 0) + 1
+        self._counts[line] = count
         return count <= 3 or (count % 10 == 0 and count <= 100) or count % 500 == 0

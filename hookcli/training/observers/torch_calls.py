@@ -46,9 +46,8 @@ class TorchCalls:
     def start(self) -> None:
         """Replace the functions that observers ask for."""
         for name, owners in WATCHED.items():
-            before = self._methods("before", name)
-            after = self._methods("after", name)
-            if not before and not after:
+            before, after = self._told("before", name), self._told("after", name)
+            if before is None and after is None:
                 continue
             made: dict[int, Any] = {}
             for owner, attribute in owners:
@@ -59,13 +58,22 @@ class TorchCalls:
                 self._replaced.append((owner, attribute, original, new))
                 setattr(owner, attribute, new)
 
-    def _methods(self, when: str, name: str) -> tuple[Callable[[TorchCall], None], ...]:
-        found = [
-            self._guard(getattr(one, getattr(one, when)[name]))
+    def _told(self, when: str, name: str) -> Callable[[TorchCall], None] | None:
+        """Return a function that tells all observers of a call, as far as they ask for it."""
+        found = tuple(
+            getattr(one, getattr(one, when)[name])
             for one in self._observers
             if name in getattr(one, when)
-        ]
-        return tuple(found)
+        )
+        if not found:
+            return None
+
+        def tell(call: TorchCall) -> None:
+            for method in found:
+                method(call)
+
+        guarded: Callable[[TorchCall], None] = self._guard(tell)
+        return guarded
 
     def stop(self) -> None:
         """Put the functions back, unless the script has replaced them itself since."""

@@ -24,9 +24,9 @@ _FIRST = (
     "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
     "frozen_attribute", "constant_term", "loss_values", "label_shift", "entropy_sign",
     "double_softmax", "loss_broadcasts", "first_batch_only", "unregistered_parameters",
-    "ranks_agree", "eval_while_training", "lost_updates", "grad_norm_spikes", "grad_norm_grows",
-    "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
-    "poor_initialization", "dead_units",
+    "ranks_agree", "eval_while_training", "lost_updates", "repeated_seed", "schedule_steps",
+    "grad_norm_spikes", "grad_norm_grows", "update_ratio", "saturated_activation",
+    "vanishing_gradient", "exploding_gradient", "poor_initialization", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

@@ -49,6 +49,7 @@ from hookcli.rules.script import (
     loaded_weights,
     losses,
     schedules,
+    seeds,
 )
 from hookcli.rules.trainability import (
     batch_norm_single,
@@ -162,6 +163,7 @@ CATALOGUE: dict[str, Rule] = {
         label_shift.RULE,
         batches.RULE,
         lost_updates.RULE,
+        seeds.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -38,6 +38,16 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "loaded", message, loaded, many, fact.place, severity,
             advice=advice,
         )  # fmt: skip
+    for fact in facts_of(report, "overwritten"):
+        found = True
+        message = (
+            f"the weights that '{fact.target}' has loaded are overwritten before the first step: "
+            f"its {counted(fact.values['weights'], 'largest weight')} are unlike those"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "overwritten", message, fact.values["weights"], 0, fact.place,
+            advice="call load_state_dict after the weights are initialized",
+        )  # fmt: skip
     if not found:
         yield unlooked(report, "loaded") or passed("no load left weights of the model out")
 
@@ -51,7 +61,8 @@ RULE = Rule(
     computes="Counts the parameters that load_state_dict(strict=False) loads. Fails, with an "
     "error, if the checkpoint has keys and none of them is a parameter of the model; and if names "
     "that were left out are keys of the checkpoint with another beginning, such as 'module.'. A "
-    "head that is replaced, whose keys are others, passes.",
+    "head that is replaced, whose keys are others, passes. Fails too if the largest weights that "
+    "were loaded are unlike those that the first step trains: their values are not correlated.",
     formula="parameters with a key in the state_dict > 0, and no key = prefix + parameter",
     source="torch.nn.Module.load_state_dict: with strict=False, keys that do not fit are ignored",
     fails="the checkpoint of a model in DataParallel or Lightning: each key begins with 'module.' "

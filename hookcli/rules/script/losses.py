@@ -76,7 +76,17 @@ def _binary(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _nll(fact: ScriptFact) -> tuple[str, str]:
+    low, high = fact.values["low"], fact.values["high"]
+    return (
+        "nll_loss gets values that are no log-probabilities: over the classes, their exp adds up "
+        f"to {low:.3g} to {high:.3g} instead of 1",
+        "pass logits to cross_entropy, or apply log_softmax over dimension 1",
+    )
+
+
 _SENTENCES = {
+    "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,
     "binary_cross_entropy_with_logits": _binary,
@@ -134,7 +144,8 @@ VALUES = Rule(
     says="the loss functions of a script get values that they are made for",
     computes="Looks at what the loss functions get in some steps. Labels of ctc_loss must not be "
     "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
-    "that add up to 1 along a dimension. Targets of binary_cross_entropy_with_logits must be "
+    "that add up to 1 along a dimension. The exp of the input of nll_loss must add up to 1 over "
+    "the classes. Targets of binary_cross_entropy_with_logits must be "
     "between 0 and 1.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",

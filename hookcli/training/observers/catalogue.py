@@ -9,7 +9,9 @@ from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.observer import Facts, Observer, methods
+from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
@@ -18,7 +20,9 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LabelShift,
     LoadedWeights,
     LossLook,
+    ScaledClipping,
     Schedules,
+    Seeds,
     TrainedParts,
 )
 

@@ -37,6 +37,7 @@ from hookcli.training.root_watch import RootWatch
 from hookcli.training.watched_function import TorchCall
 
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
+_APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 _LOOKS_AT_GRAPH = 2  # of each line
 _NO_INPUTS: CallInputs = ((), {})
 
@@ -251,7 +252,24 @@ def _binary(node: Node) -> tuple[str, dict[str, Any]] | None:
     return "binary_cross_entropy_with_logits", {"low": low, "high": high}
 
 
+def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
+    """Return that nll_loss gets no log-probabilities: these add up to 1 over the classes."""
+    logs = node._saved_self.detach()
+    behind = node.next_functions[0][0]
+    if not 0 < logs.numel() <= _MOST_READ or logs.dim() < 2:
+        return None
+    if behind is not None and behind.name() == "SoftmaxBackward0":  # double_softmax tells it
+        return None
+    sums = logs.float().exp().sum(1)
+    apart = (sums - 1).abs() > _APART
+    if float(apart.float().mean()) < _MOSTLY:
+        return None
+    return "nll_loss", {"low": float(sums.min()), "high": float(sums.max())}
+
+
 _VALUES = {
+    "NllLossBackward0": _nll,
+    "NllLoss2DBackward0": _nll,
     "CtcLossBackward0": _ctc,
     "BinaryCrossEntropyWithLogitsBackward0": _binary,
 }

@@ -31,6 +31,9 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "scheduler_step": ((lr_scheduler.LRScheduler, "step"),),
     "plateau_step": ((lr_scheduler.ReduceLROnPlateau, "step"),),
     "iterate": ((DataLoader, "__iter__"),),
+    "scale": ((torch.amp.GradScaler, "scale"),),
+    "unscale_": ((torch.amp.GradScaler, "unscale_"),),
+    "manual_seed": ((torch, "manual_seed"), (torch.random, "manual_seed")),
     "backward": ((torch.autograd, "backward"),),
     "grad": ((torch.autograd, "grad"),),
 }

@@ -6,11 +6,11 @@ Pure: this runs no model and reads no file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found, with_target
 from hookcli.diagnosis.diagnose import diagnosis_of, explain, rank
-from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
@@ -156,7 +156,27 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
     found.sort(key=lambda pair: _place_of(pair[0]))
     several = len(report.records) > 1
     diagnoses = tuple(_diagnosis(cause, record, several=several) for cause, record in found)
-    return dataclasses.replace(report, diagnoses=diagnoses, examined=examined)
+    return dataclasses.replace(
+        report, diagnoses=diagnoses, examined=examined, unexamined=_unexamined(rows, looked)
+    )
+
+
+def _unexamined(rows: Sequence[CheckRow], looked: set[str]) -> tuple[Unexamined, ...]:
+    """Return the rules that were skipped in all records, with the first reason of each.
+
+    That something was not seen counts more than that there was nothing to judge elsewhere.
+    """
+    skipped = [
+        row
+        for row in rows
+        if row.status == "skip" and row.rule not in looked and row.passed_over is None
+    ]
+    skipped.sort(key=lambda row: not row.unseen)
+    first: dict[str, CheckRow] = {}
+    for row in skipped:
+        first.setdefault(row.rule, row)
+    found = [first[name] for name in CATALOGUE if name in first]
+    return tuple(Unexamined(row.rule, row.message, bool(row.unseen)) for row in found)
 
 
 def _place_of(found: Found) -> tuple[int, bool, int]:

@@ -26,7 +26,8 @@ class CheckRow:
     `passed_over` is present if a finding does not count: `status` is then "skip". `cause` is the
     kind of the problem's cause, if it is not that of the rule; `advice` tells what to try. `step`
     is the first step of a training that has the problem. In a training with several records, the
-    target begins with the record's name.
+    target begins with the record's name. `unseen`: the rule was skipped because the run did not see
+    what it judges; other rules are skipped because there is nothing to judge.
     """
 
     rule: str
@@ -42,6 +43,16 @@ class CheckRow:
     cause: str | None = absent()  # it is a field()
     advice: str | None = absent()  # it is a field()
     step: Index | None = absent()  # noqa: RUF009  # it is a field()
+    unseen: bool | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class Unexamined:
+    """A rule that was not judged, and why: it has nothing to judge, or the run is `unseen`."""
+
+    rule: str
+    reason: str
+    unseen: bool
 
 
 @dataclass(frozen=True, slots=True)

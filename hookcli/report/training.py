@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
 from hookcli.report.report import Environment, Report
 from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 
@@ -108,7 +108,9 @@ class TrainingReport:
     """One run of one script: a record for each root and optimizer.
 
     Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
-    of facts that were looked for, and `facts` those that were found.
+    of facts that were looked for, each with how often there was something to look at, and `facts`
+    those that were found. `unexamined` are the rules that would have been in `examined`, and were
+    skipped.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -124,4 +126,5 @@ class TrainingReport:
     examined: tuple[str, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()
     facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
-    looked_for: tuple[str, ...] | None = absent()  # it is a field()
+    looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()
+    unexamined: tuple[Unexamined, ...] | None = absent()  # it is a field()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _CLIPPED = ("unused_clipping", "scaled_clipping")
 _KINDS = ("unused_term", "erased_gradient", "never_steps")
@@ -22,7 +22,12 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             step=fact.step,
         )  # fmt: skip
     if not found:
-        yield unlooked(report, *_KINDS) or passed("optimizers use the gradients of backward")
+        yield without_findings(
+            report,
+            _KINDS,
+            "optimizers use the gradients of backward",
+            "no backward pass was looked at",
+        )
 
 
 def _of(fact: ScriptFact) -> str:
@@ -80,7 +85,9 @@ def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         message, advice = _unused_clipping(fact) if fact.kind == _CLIPPED[0] else _scaled(fact)
         yield RuleFinding("fail", "", fact.kind, message, fact.count, 0, fact.place, advice=advice)
     if not found:
-        yield unlooked(report, *_CLIPPED) or passed("steps use the gradients that are clipped")
+        yield without_findings(
+            report, _CLIPPED, "steps use the gradients that are clipped", "nothing was clipped"
+        )
 
 
 def _unused_clipping(fact: ScriptFact) -> tuple[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
 
@@ -33,9 +33,9 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
                 advice = f"add '{begin}' to each key, or load into that part of the model"
         elif values["begin"]:
             message += f": all keys begin with '{values['begin']}'"
-        severity = None if loaded else "error"
         yield RuleFinding(
-            "fail", target_of(fact), "loaded", message, loaded, many, fact.place, severity,
+            "fail", target_of(fact), "loaded", message, loaded, many, fact.place,
+            None if loaded else "error",
             advice=advice,
         )  # fmt: skip
     for fact in facts_of(report, "overwritten"):
@@ -49,7 +49,12 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             advice="call load_state_dict after the weights are initialized",
         )  # fmt: skip
     if not found:
-        yield unlooked(report, "loaded") or passed("no load left weights of the model out")
+        yield without_findings(
+            report,
+            ("loaded", "overwritten"),
+            "the weights that were loaded have arrived",
+            "no weights were loaded",
+        )
 
 
 RULE = Rule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
-from hookcli.text import counted, join_names
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.text import counted
 
 _LEAST = 2  # looks
 _FALLS = 0.5  # of the entropy that was seen first
@@ -34,7 +34,12 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "constant", message, fact.count, 0, fact.place, advice=advice
         )
     if not found:
-        yield unlooked(report, "constant_term") or passed("no term of a loss is a constant")
+        yield without_findings(
+            report,
+            ("constant_term",),
+            "no term of a loss is a constant",
+            "the terms of no loss are known from the source",
+        )
 
 
 def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -46,7 +51,12 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place, advice=advice
         )
     if not facts:
-        yield unlooked(report, "loss_values") or passed("losses get values that they are made for")
+        yield without_findings(
+            report,
+            ("loss_values",),
+            "losses get values that they are made for",
+            "no backward pass was looked at",
+        )
 
 
 def _ctc(fact: ScriptFact) -> tuple[str, str]:
@@ -110,9 +120,11 @@ def _entropy(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             advice=f"subtract '{fact.target}' from the loss",
         )  # fmt: skip
     if not found:
-        signs = [fact.target for fact in facts]
-        yield unlooked(report, "entropy_sign") or passed(
-            f"{join_names(signs)} is subtracted" if signs else "no policy's entropy is in a loss"
+        yield without_findings(
+            report,
+            ("entropy_sign",),
+            "the entropy of the policy is subtracted from the loss",
+            "no loss has the entropy of a policy",
         )
 
 

@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.rules.training.series import largest_rate, real
 from hookcli.text import counted, join_names
 
@@ -50,10 +50,11 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
                 fact.values["horizon"], fact.place, "warning", advice=advice,
             )  # fmt: skip
     if not found:
-        yield unlooked(report, "schedule") or (
-            passed(f"{counted(len(facts), 'schedule')} kept the learning rate alive")
-            if facts
-            else skipped("no learning rate scheduler stepped")
+        yield without_findings(
+            report,
+            ("schedule",),
+            "schedules step as often as they were made for",
+            "no learning rate scheduler made a step",
         )
 
 
@@ -120,10 +121,10 @@ def _mode(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             advice=f"pass mode='{right}' to {fact.target}",
         )  # fmt: skip
     if not found:
-        yield unlooked(report, "schedule") or (
-            passed("the modes of ReduceLROnPlateau fit what they watch")
-            if facts
-            else skipped("no ReduceLROnPlateau stepped")
+        yield (
+            skipped("no ReduceLROnPlateau made a step")
+            if not facts and "schedule" in (report.looked_for or {})
+            else without_findings(report, ("schedule",), "the modes of ReduceLROnPlateau fit", "")
         )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, without_findings
 
 _KIND = "repeated_seed"
 
@@ -25,7 +25,9 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             advice="call `torch.manual_seed` once, before the loop",
         )  # fmt: skip
     if not facts:
-        yield unlooked(report, _KIND) or passed("no seed is set again in each step")
+        yield without_findings(
+            report, (_KIND,), "no seed is set again in each step", "no seed was set"
+        )
 
 
 RULE = Rule(

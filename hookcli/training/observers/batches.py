@@ -67,6 +67,7 @@ class Batches(Observer):
             self._loaders[loader] = known
             self._kept.append(known)
         known.iterations += 1
+        self.facts.look("first_batch_only")
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the batch of a step with that of the first one."""

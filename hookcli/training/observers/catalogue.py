@@ -31,7 +31,7 @@ class Observers:
     """All observers of one training, and the facts that they find."""
 
     def __init__(self, seen: ObservedScript) -> None:
-        self.facts = Facts()
+        self._seen, self.facts = seen, Facts()
         self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")
@@ -41,7 +41,11 @@ class Observers:
         for observer in self.all:
             observer.finish()
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of facts that are looked for."""
-        return tuple(kind for observer in self.all for kind in observer.kinds)
+    def looked_for(self) -> dict[str, int]:
+        """Return the kinds of facts that were looked for, and how often.
+
+        Nothing is seen from the first torch.compile on: what was not seen before is left out.
+        """
+        kinds = [kind for observer in self.all for kind in observer.kinds]
+        looks = {kind: self.facts.looks[kind] for kind in kinds}
+        return {kind: many for kind, many in looks.items() if many or not self._seen.compiles}

@@ -113,6 +113,7 @@ class GradientUse(Observer):
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer."""
+        self.facts.look("never_steps")
         if len(self._known) < _MOST:
             kind = type(optimizer).__name__
             self._known[id(optimizer)] = _Known(weakref.ref(optimizer), place, kind)
@@ -129,6 +130,7 @@ class GradientUse(Observer):
         if frame is None or not isinstance(start, torch.Tensor) or call.argument(4, "inputs"):
             return
         place = places.of_frame(frame)
+        self.facts.look("unused_term", "erased_gradient")
         given = [term for term in terms(frame) if term.value.requires_grad]
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
         file = places.show(frame.f_code.co_filename)
@@ -160,6 +162,7 @@ class GradientUse(Observer):
             return
         if isinstance(limit, int | float) and math.isinf(limit):  # only the norm is computed
             return
+        self.facts.look("unused_clipping")
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
         use.values = Values(tensors)

@@ -79,6 +79,8 @@ class LabelShift(Observer):
             return
         result = run_isolated(lambda: _probed(root, run, matches, rows), patience=_PATIENCE)
         values = None if result is None else json.loads(result)
+        if values is not None:
+            self.facts.look("label_shift")
         if values is not None and values["how"]:
             self.facts.add(
                 "label_shift", "", place, record=self.record_of(root.parameter_ids()), **values
@@ -123,7 +125,7 @@ def matches_of(run: ForwardCall, labels: torch.Tensor, ignored: int) -> list[Mat
     if not _LEAST <= labels.numel() <= _MOST or float(known.float().mean()) < _PART:
         return []
     found: set[tuple[int, int, int]] = set()
-    paths = {}
+    paths: dict[tuple[int, int, int], str] = {}
     for path, tokens, _ in argument_leaves(run.args, run.kwargs):
         if tokens.dim() != 2 or tokens.is_floating_point() or tokens.dtype is torch.bool:
             continue

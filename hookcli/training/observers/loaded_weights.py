@@ -35,6 +35,7 @@ class LoadedWeights(Observer):
 
     def loaded(self, call: TorchCall) -> None:
         """Note how many parameters were loaded, if keys were left over; keep some values."""
+        self.facts.look("loaded", "overwritten")
         self._keep(call)
         missing = getattr(call.result, "missing_keys", None)
         unexpected = getattr(call.result, "unexpected_keys", None)

@@ -83,6 +83,7 @@ class LossLook(Observer):
             return
         place = places.of_frame(frame)
         looks = self._looks[place] = self._looks.get(place, 0) + 1
+        self.facts.look("loss_values")
         with torch.no_grad(), disable_current_modes():
             if looks <= _LOOKS_AT_GRAPH:
                 self._look_at_graph(start)
@@ -139,6 +140,8 @@ class LossLook(Observer):
     def _look_at_source(self, frame: FrameType, without_graph: str | None) -> None:
         file = places.show(frame.f_code.co_filename)
         found = terms(frame)
+        if found:
+            self.facts.look("constant_term")
         for term in found:
             for call in calls_in(term.made_by):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
@@ -146,6 +149,7 @@ class LossLook(Observer):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
         entropy = sign_of_entropy(frame)
         if entropy is not None:
+            self.facts.look("entropy_sign")
             text, line, sign = entropy
             mean = current_value(text, frame)
             self.facts.add(

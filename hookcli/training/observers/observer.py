@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -36,6 +37,12 @@ class Facts:
 
     def __init__(self) -> None:
         self._facts: dict[tuple[str, str, str | None], _Fact] = {}
+        self.looks: Counter[str] = Counter()
+
+    def look(self, *kinds: str) -> None:
+        """Note that there was something to look at, for facts of these kinds."""
+        for kind in kinds:
+            self.looks[kind] += 1
 
     def add(
         self,

@@ -68,6 +68,7 @@ class Schedules(Observer):
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
         known.calls += 1
+        self.facts.look("schedule")
         self._rate = _rate(optimizer)
 
     def ended(self, call: TorchCall) -> None:

@@ -33,6 +33,7 @@ class Seeds(Observer):
 
     def seeded(self, call: TorchCall) -> None:
         """Note a seed."""
+        self.facts.look("repeated_seed")
         seed, line = call.argument(0, "seed"), line_of(call.frame)
         if not isinstance(seed, int) or line is None:
             return

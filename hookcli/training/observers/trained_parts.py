@@ -56,6 +56,7 @@ class TrainedParts(Observer):
         """Look at the roots that have gradients now."""
         if not self._schedule.is_due(id(optimizer)):
             return
+        self.facts.look(*self.kinds)
         for record in records:
             self._search(record)
         held: set[int] = set()

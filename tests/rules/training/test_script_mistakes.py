@@ -780,3 +780,24 @@ def test_weights_that_are_initialized_again_after_they_were_loaded():
     assert message.startswith("the weights that 'net' has loaded are overwritten before the first")
     for change in (lambda net: None, one_layer, noise):
         assert findings(of(change), "loaded_weights") == []
+
+
+# What was looked at
+
+
+def test_rules_that_had_nothing_to_judge_are_told_apart_from_those_that_could_not_look():
+    report = judged(trained_by(lambda net, x: net(x).square().mean().backward()))
+    skipped = {row.rule: row for row in report.unexamined}
+    assert skipped["clipping_used"].reason == "nothing was clipped"
+    assert not skipped["clipping_used"].unseen
+    assert "gradients_used" in report.examined
+    assert not set(report.examined) & set(skipped)
+
+    def compiles(net, x):
+        torch.compile(nn.Linear(2, 2))  # it is never called
+        net(x).square().mean().backward()
+
+    report = judged(trained_by(compiles))
+    skipped = {row.rule: row for row in report.unexamined}
+    assert skipped["clipping_used"].unseen
+    assert skipped["eval_while_training"].unseen

@@ -21,7 +21,7 @@ from hookcli.spec.checks import CheckSpec
 _FIRST = (
     "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
     "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
-    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_model",
     "frozen_attribute", "constant_term", "loss_values", "label_shift", "entropy_sign",
     "double_softmax", "loss_broadcasts", "first_batch_only", "unregistered_parameters",
     "ranks_agree", "eval_while_training", "lost_updates", "repeated_seed", "schedule_steps",

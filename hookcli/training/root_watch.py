@@ -38,7 +38,6 @@ from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.guard import Guard
-from hookcli.training.mode_counts import ModeCounts
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
@@ -52,6 +51,7 @@ from hookcli.training.roots import (
     unwrap,
 )
 from hookcli.training.sampling import MOST_CALLS
+from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
 _MOST_BYTES = 1 << 24  # of the batches of several forwards

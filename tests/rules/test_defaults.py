@@ -135,6 +135,7 @@ RULES = [
     ("first_batch_only", "warning", "of_training", {}),
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
     ("repeated_seed", "warning", "of_training", {}),
+    ("unheld_model", "warning", "of_training", {}),
 ]
 
 

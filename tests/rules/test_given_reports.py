@@ -44,7 +44,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "clipping_used", "loaded_weights", "schedule_steps", "plateau_mode",
                     "warmup_restarts", "constant_term", "loss_values", "entropy_sign",
                     "frozen_attribute", "label_shift", "first_batch_only",
-                    "lost_updates", "repeated_seed"]),
+                    "lost_updates", "repeated_seed", "unheld_model"]),
         ("where gradients end was not measured", ["connected", "grad_cuts"]),
         ("this run has no forward in eval mode", ["dropout_in_eval", "eval_stateless"]),
         ("this run did not replace any samples", ["batch_independent"]),

@@ -37,7 +37,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         )  # fmt: skip
     if not facts:
         yield without_findings(
-            report, (_KIND,), "no attribute stands for requires_grad", "no optimizer made a step"
+            report, (_KIND,), "no attribute is named like requires_grad", "no optimizer made a step"
         )
 
 

@@ -8,7 +8,7 @@ from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
-from hookcli.training.observers.observer import Facts, Observer, methods
+from hookcli.training.observers.observer import FactCounts, Observer, methods
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.seeds import Seeds
@@ -31,7 +31,7 @@ class Observers:
     """All observers of one training, and the facts that they find."""
 
     def __init__(self, seen: ObservedScript) -> None:
-        self._seen, self.facts = seen, Facts()
+        self._seen, self.facts = seen, FactCounts()
         self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")

@@ -22,7 +22,7 @@ from hookcli.training.observers.observer import (
     variable_of,
 )
 from hookcli.training.records import Record
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at
@@ -30,7 +30,7 @@ _READ = 4  # parameters whose values are compared
 _MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
 
 
-class Values:
+class WeightValues:
     """The values of some parameters, to see whether the script changes them without a step."""
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
@@ -60,7 +60,7 @@ class _Use:
     whole: set[int]
     others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
     detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
-    values: Values | None = None
+    values: WeightValues | None = None
     state: str = "waits"  # "used", "erased"
 
 
@@ -86,7 +86,7 @@ class _Known:
     erasures: int = 0
     steps: int = 0
     parameters: set[int] = field(default_factory=set)
-    values: Values | None = None
+    values: WeightValues | None = None
     name: str = ""
 
 
@@ -165,7 +165,7 @@ class GradientUse(Observer):
         self.facts.look("unused_clipping")
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
-        use.values = Values(tensors)
+        use.values = WeightValues(tensors)
         if tensors:
             self._waiting = [*self._waiting[-_MOST:], use]
 
@@ -179,7 +179,7 @@ class GradientUse(Observer):
                 known.variable = variable_of(optimizer, call.frame)
                 held = parameters_of(optimizer)
                 known.parameters = {id(p) for p in held}
-                known.values = Values(held)
+                known.values = WeightValues(held)
                 known.name = self.name_of_parameters(known.parameters)
         if self._waiting:
             self._erase(parameters_of(optimizer), call, id(optimizer))

@@ -14,7 +14,7 @@ from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import Observer, parameters_of, variable_of
 from hookcli.training.records import Record
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST_KEYS = 100_000
 _LOADS = 32

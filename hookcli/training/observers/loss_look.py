@@ -34,7 +34,7 @@ from hookcli.training.observers.loss_source import (
 )
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of, parameters_of
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
@@ -123,7 +123,7 @@ class LossLook(Observer):
         if root is not None and measurement not in root.measured:
             root.measured.append(measurement)
 
-    # Values that nodes have saved.
+    # WeightValues that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
         for node in nodes_behind(start):

@@ -32,7 +32,7 @@ class _Fact:
     count: int = 0
 
 
-class Facts:
+class FactCounts:
     """The facts that observers have found; equal ones are counted."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Observer:
     before: dict[str, str] = {}  # noqa: RUF012  # each subclass has its own
     after: dict[str, str] = {}  # noqa: RUF012
 
-    def __init__(self, facts: Facts, seen: ObservedScript) -> None:
+    def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
         self.facts, self.seen = facts, seen
 
     def constructed(self, optimizer: Any, place: str | None) -> None:

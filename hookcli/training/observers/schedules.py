@@ -17,7 +17,7 @@ from hookcli.training.observers.loss_source import (
 )
 from hookcli.training.observers.observer import Observer, parameters_of
 from hookcli.training.records import Record, largest_rate, learning_rate
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # schedulers
 

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from hookcli.training.guard import Guard
 from hookcli.training.observers.observer import Observer
-from hookcli.training.watched_function import TorchCall, watched_function
+from hookcli.training.script.watched_function import TorchCall, watched_function
 
 # By name: the classes and modules that have the function, and its name there.
 WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {

@@ -26,7 +26,7 @@ def mend(error: BaseException) -> None:
     for one in _chain(error):
         if is_of_handler(one):
             one.__traceback__ = _without_interrupted(one.__traceback__, codes)
-    ours: Any = sys.modules.get("hookcli.training.watched_function")
+    ours: Any = sys.modules.get("hookcli.training.script.watched_function")
     if ours is not None:
         for one in _chain(error):
             one.__traceback__ = _without_code(one.__traceback__, ours.WATCHED_CODE)

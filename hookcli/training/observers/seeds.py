@@ -19,7 +19,7 @@ class Seeds(Observer):
     """Counts how often a line sets the same seed again, after a step."""
 
     kinds = ("repeated_seed",)
-    before = {"manual_seed": "seeded"}  # noqa: RUF012
+    before = {"manual_seed_all": "seeded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

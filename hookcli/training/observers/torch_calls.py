@@ -33,7 +33,8 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "iterate": ((DataLoader, "__iter__"),),
     "scale": ((torch.amp.GradScaler, "scale"),),
     "unscale_": ((torch.amp.GradScaler, "unscale_"),),
-    "manual_seed": ((torch, "manual_seed"), (torch.random, "manual_seed")),
+    # torch.manual_seed calls it, also without a GPU; importing torch.compile replaces that itself.
+    "manual_seed_all": ((torch.cuda, "manual_seed_all"),),
     "backward": ((torch.autograd, "backward"),),
     "grad": ((torch.autograd, "grad"),),
 }

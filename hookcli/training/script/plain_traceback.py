@@ -128,6 +128,9 @@ def _without_interrupted(trace: TracebackType | None, codes: set[CodeType]) -> T
 def _calls_ours(outer: FrameType, frame: FrameType) -> bool:
     if _package(frame) != "hookcli":
         return False
+    ours: Any = sys.modules.get("hookcli.training.script.watched_function")
+    if ours is not None and frame.f_code is ours.WATCHED_CODE:  # the script calls it itself
+        return True
     return _package(outer) == "torch" or outer.f_code.co_filename.startswith("<frozen importlib")
 
 

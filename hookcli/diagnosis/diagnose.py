@@ -21,13 +21,13 @@ from hookcli.spec.checks import CheckSpec
 _FIRST = (
     "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
     "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
-    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_root",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_model",
     "frozen_attribute", "constant_term", "constant_loss_term", "loss_values", "label_shift",
     "entropy_sign", "double_softmax", "loss_broadcasts", "first_batch_only",
     "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
-    "grad_norm_spikes", "grad_norm_grows", "update_ratio", "saturated_activation",
-    "vanishing_gradient", "exploding_gradient", "poor_initialization", "wrong_backward",
-    "normalizes_one_value", "softmax_dimension", "dead_units",
+    "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
+    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
+    "wrong_backward", "normalizes_one_value", "softmax_dimension", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",
@@ -86,12 +86,20 @@ def with_verdict(report: Report) -> Report:
     )
 
 
-def unexamined(rows: Iterable[CheckRow], examined: Container[str]) -> dict[str, str]:
-    """Return the rules of which all rows skipped, with the reason of the first."""
-    found: dict[str, str] = {}
-    for row in rows:
-        if row.status == "skip" and row.rule not in examined:
-            found.setdefault(row.rule, row.message)
+def unexamined(rows: Iterable[CheckRow], examined: Container[str]) -> dict[str, Unexamined]:
+    """Return the rules of which all rows were skipped, with the first reason of each.
+
+    That something was not seen counts more than that there was nothing to judge elsewhere.
+    """
+    skipped = [
+        row
+        for row in rows
+        if row.status == "skip" and row.rule not in examined and row.passed_over is None
+    ]
+    skipped.sort(key=lambda row: not row.unseen)
+    found: dict[str, Unexamined] = {}
+    for row in skipped:
+        found.setdefault(row.rule, Unexamined(row.rule, row.message, bool(row.unseen)))
     return found
 
 
@@ -102,8 +110,9 @@ def _of_model(rows: Iterable[CheckRow], examined: Container[str]) -> tuple[Unexa
         if rule.name in examined or rule.diagnoses or rule.of_training or rule.ranks:
             continue
         if not any(option.required for option in rule.options):  # else it holds a contract
-            reasons.setdefault(rule.name, CHECKED if rule.safe else OPTIONAL)
-    return tuple(Unexamined(name, reasons[name]) for name in CATALOGUE if name in reasons)
+            why = CHECKED if rule.safe else OPTIONAL
+            reasons.setdefault(rule.name, Unexamined(rule.name, why, unseen=False))
+    return tuple(reasons[name] for name in CATALOGUE if name in reasons)
 
 
 def explain(report: Report, rows: Sequence[CheckRow], causes: Sequence[Cause]) -> list[Found]:

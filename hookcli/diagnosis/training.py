@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found, with_target
 from hookcli.diagnosis.diagnose import diagnosis_of, explain, rank, unexamined
-from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
+from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
@@ -157,7 +157,7 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
     several = len(report.records) > 1
     diagnoses = tuple(_diagnosis(cause, record, several=several) for cause, record in found)
     reasons = unexamined(rows, looked)
-    left = tuple(Unexamined(name, reasons[name]) for name in CATALOGUE if name in reasons)
+    left = tuple(reasons[name] for name in CATALOGUE if name in reasons)
     return dataclasses.replace(
         report, diagnoses=diagnoses, examined=examined, unexamined=left or None
     )

@@ -28,7 +28,9 @@ class CheckRow:
     `passed_over` is present if a finding does not count: `status` is then "skip". `cause` is the
     kind of the problem's cause, if it is not that of the rule; `advice` tells what to try. A note
     is no problem: it tells what looks like one. `step` is the first step of a training that has the
-    problem. In a training with several records, the target begins with the record's name.
+    problem. In a training with several records, the target begins with the record's name. `unseen`:
+    the rule was skipped because the run did not see what it judges; other rules are skipped because
+    there is nothing to judge.
     """
 
     rule: str
@@ -44,6 +46,7 @@ class CheckRow:
     cause: str | None = absent()  # it is a field()
     advice: str | None = absent()  # it is a field()
     step: Index | None = absent()  # noqa: RUF009  # it is a field()
+    unseen: bool | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,14 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Unexamined:
-    """A rule that looked for no problem, and the reason: nothing to judge, or it was not chosen."""
+    """A rule that looked for no problem, and why: nothing to judge, or nobody asked for it.
+
+    `unseen`: there may be something to judge, and the run did not see it.
+    """
 
     rule: str
     reason: str
+    unseen: bool
 
 
 @dataclass(frozen=True, slots=True)

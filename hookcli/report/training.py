@@ -108,7 +108,9 @@ class TrainingReport:
     """One run of one script: a record for each root and optimizer.
 
     Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
-    of facts that were looked for, and `facts` those that were found.
+    of facts that were looked for, each with how often there was something to look at, and `facts`
+    those that were found. `unexamined` are the rules that would have been in `examined`, and were
+    skipped.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -125,4 +127,4 @@ class TrainingReport:
     unexamined: tuple[Unexamined, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()
     facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
-    looked_for: tuple[str, ...] | None = absent()  # it is a field()
+    looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()

@@ -54,6 +54,8 @@ from hookcli.rules.script import (
     loaded_weights,
     losses,
     schedules,
+    seeds,
+    unheld_model,
 )
 from hookcli.rules.trainability import (
     batch_norm_single,
@@ -76,7 +78,6 @@ from hookcli.rules.training import (
     learning_rate,
     loss_falls,
     loss_spikes,
-    lost_updates,
     modes,
     optimizer_model,
     optimizer_steps,
@@ -182,7 +183,9 @@ CATALOGUE: dict[str, Rule] = {
         frozen_attribute.RULE,
         label_shift.RULE,
         batches.RULE,
-        lost_updates.RULE,
+        unchanged_parameters.LOST,
+        seeds.RULE,
+        unheld_model.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hookcli.report.findings import CheckRow, PassedOver, Severity
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import UNFINISHED, Rule, RuleFinding
+from hookcli.rules.rule import UNFINISHED, UNSEEN, Rule, RuleFinding
 from hookcli.rules.select import matches, without_record
 from hookcli.spec.checks import CheckSpec, Suppression
 
@@ -105,6 +105,7 @@ def row_of(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
         cause=finding.cause or None,
         advice=finding.advice,
         step=finding.step,
+        unseen=(finding.status == "skip" and finding.kind == UNSEEN) or None,
     )
 
 

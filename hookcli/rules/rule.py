@@ -20,6 +20,7 @@ NO_BACKWARD = "no backward pass ran"
 FAKE = "fake tensors have no values"
 NPROC = "pass `--nproc 2` to run two ranks"
 
+UNSEEN = "unseen"  # the kind of a finding of a rule that could not look
 NEUTRAL = "neutral"  # the probe that runs the model without hooks
 
 Shape: TypeAlias = Literal[
@@ -76,6 +77,11 @@ def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding
 def skipped(message: str) -> RuleFinding:
     """Return the finding of a rule that has nothing to judge; the message is the reason."""
     return RuleFinding("skip", "", "", message)
+
+
+def unseen(message: str) -> RuleFinding:
+    """Return the finding of a rule that could not look: the run did not see what it judges."""
+    return RuleFinding("skip", "", UNSEEN, message)
 
 
 def not_a_training() -> RuleFinding:

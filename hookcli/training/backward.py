@@ -15,7 +15,7 @@ from hookcli.models import places
 from hookcli.torch_private import count_dispatch_modes
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import outside_modes
-from hookcli.training.watched_function import caller
+from hookcli.training.script.watched_function import caller
 
 # They are compared by identity: the hash of a code takes longer.
 _BACKWARD, _GRAD = torch.autograd.backward.__code__, torch.autograd.grad.__code__

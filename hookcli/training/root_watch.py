@@ -38,7 +38,6 @@ from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.guard import Guard
-from hookcli.training.mode_counts import ModeCounts
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
@@ -52,6 +51,7 @@ from hookcli.training.roots import (
     unwrap,
 )
 from hookcli.training.sampling import MOST_CALLS
+from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
 _MOST_BYTES = 1 << 24  # of the batches of several forwards
@@ -141,6 +141,7 @@ class RootWatch:
         self.train_modules: set[str] = set()
         self.eval_steps: set[int] = set()  # sampled ones
         self.modes = ModeCounts()
+        self._has_plain_modes = False  # of a forward in which all modules are in train mode
         self.measured: list[Measurement] = []  # of the losses that were looked at
         self.losses = 0
         self._known_modes: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
@@ -270,7 +271,7 @@ class RootWatch:
             replaced = self._observe(called, step, args, kwargs)
         elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
             self._hooks.start_step(step)
-        if self._sees_calls:
+        if self._sees_calls and self._layers_with_modes:
             self._note_modes(step if self.is_observed else None, called)
         return replaced
 
@@ -309,12 +310,20 @@ class RootWatch:
             train = frozenset(name for name, training in layers if training)
             known = flags, train, frozenset(name for name, training in layers if not training)
             self._known_modes = known if called is self.root else None
+        if step is None and not known[2] and called.training and not self._modes:
+            self._has_plain_modes = True  # nothing is in eval mode: no need to know what it trains
+            return
         self._modes.append(_Modes(step, known[1], known[2], not called.training))
         if len(self._modes) > _MOST_FORWARDS:
             del self._modes[: _MOST_FORWARDS // 2]
 
     def _count_modes(self, ended: int | None) -> None:
         """Count the modes of the forwards that were trained, in the step that has `ended`."""
+        plain, self._has_plain_modes = self._has_plain_modes, False
+        if not self._modes:
+            if plain and ended is not None:
+                self.modes.count(ended, modules=False, called=False)
+            return
         trained = [modes for modes in self._modes if modes.trains]
         for modes in trained:
             self.train_modules |= modes.train

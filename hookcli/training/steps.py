@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from hookcli.report.rows.events import number
-from hookcli.report.steps import StepRow
+from hookcli.report.steps import ModesInfo, StepRow
 from hookcli.report.values import Number
 from hookcli.training.backward import BackwardPass
 
 _MOST = 20_000  # rows that are kept: some 3 MB of JSON
+_SPANS = 100  # spans of steps that are kept
 _PENDING = 100  # values on a GPU that wait to be read together
 
 
@@ -179,3 +180,53 @@ class Steps:
     def last(self) -> TrainingStep | None:
         """The last step."""
         return self._steps[-1] if self._steps else None
+
+
+class Spans:
+    """Steps, as spans of successive numbers: (first, last)."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._spans: list[list[int]] = []
+
+    def add(self, step: int) -> None:
+        """Add a step, which is not before the last one."""
+        spans = self._spans
+        if spans and spans[-1][1] >= step - 1:
+            self.total += step - spans[-1][1]
+            spans[-1][1] = step
+            return
+        self.total += 1
+        if len(spans) < _SPANS:
+            spans.append([step, step])
+
+    def rows(self) -> tuple[tuple[int, int], ...]:
+        """Return the first spans."""
+        return tuple((first, last) for first, last in self._spans)
+
+
+class ModeCounts:
+    """The steps whose modes were seen, and those with modules in eval mode."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._modules, self._called = Spans(), Spans()
+
+    def count(self, step: int, *, modules: bool, called: bool) -> None:
+        """Count a step in which `modules`, or the module that the script `called`, were in eval."""
+        self._steps += 1
+        if modules:
+            self._modules.add(step)
+        if called:
+            self._called.add(step)
+
+    def info(self) -> ModesInfo | None:
+        """Return the counts as plain data; None if no mode was seen."""
+        if not self._steps:
+            return None
+        return ModesInfo(
+            steps=self._steps,
+            eval_steps=self._modules.total,
+            eval_spans=self._modules.rows(),
+            called_in_eval=self._called.total,
+        )

@@ -157,7 +157,7 @@ class Watch:
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()
-        return replace(report, facts=facts or None, looked_for=self._observers.kinds)
+        return replace(report, facts=facts or None, looked_for=self._observers.looked_for())
 
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:
         """Tell the observers of an optimizer that is being constructed."""

@@ -150,6 +150,8 @@ RULES = [
     ("label_shift", "warning", "of_training", {}),
     ("first_batch_only", "warning", "of_training", {}),
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
+    ("repeated_seed", "warning", "of_training", {}),
+    ("unheld_model", "warning", "of_training", {}),
 ]
 
 

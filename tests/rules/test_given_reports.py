@@ -48,7 +48,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "clipping_used", "loaded_weights", "schedule_steps", "plateau_mode",
                     "warmup_restarts", "constant_term", "loss_values", "entropy_sign",
                     "frozen_attribute", "label_shift", "first_batch_only",
-                    "lost_updates"]),
+                    "lost_updates", "repeated_seed", "unheld_model"]),
         ("the source of the model was not read", ["discarded_result", "module_backward",
                                                   "repeated_module", "unread_input"]),
         ("the modules were not looked at", ["batch_norm_statistics", "trained_mask"]),

@@ -24,7 +24,7 @@ from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
 from hookcli.training.non_finite import find
 from hookcli.training.observers.torch_calls import WATCHED
-from hookcli.training.watched_function import WATCHED_CODE
+from hookcli.training.script.watched_function import WATCHED_CODE
 
 ROOT = Path(hookcli.__file__).parent
 PARTS = ("training", "engine/loop", "engine/hook_engine/attached.py", "engine/observe/recorder.py")

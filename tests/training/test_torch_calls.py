@@ -10,7 +10,7 @@ from torch import nn
 
 from hookcli.training.observers.torch_calls import WATCHED
 from hookcli.training.script.plain_traceback import mend
-from hookcli.training.watched_function import WATCHED_CODE
+from hookcli.training.script.watched_function import WATCHED_CODE
 from tests.training.test_loops import steps_of, watched
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _KIND = "first_batch_only"
 
@@ -25,7 +25,12 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             advice="call `iter(loader)` once an epoch, in front of the loop, and pass shuffle=True",
         )  # fmt: skip
     if not facts:
-        yield unlooked(report, _KIND) or passed("no loader begins again in each step")
+        yield without_findings(
+            report,
+            (_KIND,),
+            "no loader begins again in each step",
+            "no DataLoader without shuffling was used",
+        )
 
 
 RULE = Rule(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
-from hookcli.rules.rule import Options, RuleFinding, not_a_training, skipped
+from hookcli.rules.rule import Options, RuleFinding, not_a_training, passed, skipped, unseen
 
 
 def judge_nothing(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -20,11 +20,20 @@ def facts_of(report: TrainingReport, *kinds: str) -> list[ScriptFact]:
     return [fact for fact in report.facts or () if fact.kind in kinds]
 
 
-def unlooked(report: TrainingReport, *kinds: str) -> RuleFinding | None:
-    """Return the finding that nobody looked for these facts; None if somebody did."""
-    if set(kinds) <= set(report.looked_for or ()):
-        return None
-    return skipped("this run did not look at the calls of the script")
+def without_findings(
+    report: TrainingReport, kinds: Sequence[str], good: str, nothing: str
+) -> RuleFinding:
+    """Return the finding of a rule that has found nothing wrong.
+
+    It passed with the message `good`; or it was skipped, since there was `nothing` to judge, or
+    since this run did not see the calls of the script, as after torch.compile.
+    """
+    looks = report.looked_for or {}
+    if not set(kinds) <= looks.keys():
+        return unseen("the calls that the script makes of PyTorch were not seen")
+    if not any(looks[kind] for kind in kinds):
+        return skipped(nothing)
+    return passed(good)
 
 
 def target_of(fact: ScriptFact) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
 _KIND = "requires_grad_attribute"
@@ -36,7 +36,9 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             advice=advice,
         )  # fmt: skip
     if not facts:
-        yield unlooked(report, _KIND) or passed("no attribute stands for requires_grad")
+        yield without_findings(
+            report, (_KIND,), "no attribute is named like requires_grad", "no optimizer made a step"
+        )
 
 
 RULE = Rule(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
+_CLIPPED = ("unused_clipping", "scaled_clipping")
 _KINDS = ("unused_term", "erased_gradient", "never_steps")
 
 
@@ -21,7 +22,12 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             step=fact.step,
         )  # fmt: skip
     if not found:
-        yield unlooked(report, *_KINDS) or passed("optimizers use the gradients of backward")
+        yield without_findings(
+            report,
+            _KINDS,
+            "optimizers use the gradients of backward",
+            "no backward pass was looked at",
+        )
 
 
 def _of(fact: ScriptFact) -> str:
@@ -73,19 +79,32 @@ _SENTENCES = {
 
 
 def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
-    """Yield a finding for each line whose clipping has no effect."""
-    found = facts_of(report, "unused_clipping")
+    """Yield a finding for each line whose clipping has no effect, or another one than meant."""
+    found = facts_of(report, *_CLIPPED)
     for fact in found:
-        what = f"gradients of '{fact.target}'" if fact.target else "gradients"
-        erased = f" at {fact.values['at']}" if fact.values.get("at") else ""
-        message = f"clipping the {what} has no effect: they are erased{erased} before a step"
-        yield RuleFinding(
-            "fail", "", "clipped", message, fact.count, 0, fact.place,
-            advice="clip the parameters of the optimizer that steps next, between backward and "
-            "the step",
-        )  # fmt: skip
+        message, advice = _unused_clipping(fact) if fact.kind == _CLIPPED[0] else _scaled(fact)
+        yield RuleFinding("fail", "", fact.kind, message, fact.count, 0, fact.place, advice=advice)
     if not found:
-        yield unlooked(report, "unused_clipping") or passed("steps use the gradients clipped")
+        yield without_findings(
+            report, _CLIPPED, "steps use the gradients that are clipped", "nothing was clipped"
+        )
+
+
+def _unused_clipping(fact: ScriptFact) -> tuple[str, str]:
+    what = f"gradients of '{fact.target}'" if fact.target else "gradients"
+    erased = f" at {fact.values['at']}" if fact.values.get("at") else ""
+    return (
+        f"clipping the {what} has no effect: they are erased{erased} before a step",
+        "clip the parameters of the optimizer that steps next, between backward and the step",
+    )
+
+
+def _scaled(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"gradients are clipped while they are multiplied by {fact.values['scale']:g}, the scale "
+        "of GradScaler: nearly nothing is left of them",
+        "call `scaler.unscale_(optimizer)` before the gradients are clipped",
+    )
 
 
 USED = Rule(
@@ -119,9 +138,11 @@ CLIPPING = Rule(
     says="gradients are clipped before an optimizer uses them",
     computes="Follows the parameters that clip_grad_norm_ or clip_grad_value_ gets until an "
     "optimizer that has them steps, or zero_grad erases their gradients. Fails if they are erased "
-    "each time. A norm that is only computed, with an infinite limit, is not judged.",
+    "each time, or if GradScaler has scaled the loss and unscale_ was not called before. A norm "
+    "that is only computed, with an infinite limit, is not judged.",
     formula="clip, then step, of the same parameters",
-    source="torch.nn.utils.clip_grad_norm_: it changes the gradients that exist when it is called",
+    source="torch.nn.utils.clip_grad_norm_: it changes the gradients that exist when it is called; "
+    "PyTorch's examples of automatic mixed precision, Gradient clipping",
     fails="clip_grad_norm_(critic.parameters(), 0.5) before policy_optimizer.step(); clipping "
     "after the step",
     mend="clip the parameters of the optimizer that steps next",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _SENTENCES = {
     "copied": (
@@ -37,7 +37,12 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             fact.values["gap"], 1, fact.place, advice=advice,
         )  # fmt: skip
     if not facts:
-        yield unlooked(report, "label_shift") or passed("no label is seen, or shifted too far")
+        yield without_findings(
+            report,
+            ("label_shift",),
+            "labels are the next tokens",
+            "the labels of no loss are tokens of an input",
+        )
 
 
 RULE = Rule(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
 
@@ -33,13 +33,28 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
                 advice = f"add '{begin}' to each key, or load into that part of the model"
         elif values["begin"]:
             message += f": all keys begin with '{values['begin']}'"
-        severity = None if loaded else "error"
         yield RuleFinding(
-            "fail", target_of(fact), "loaded", message, loaded, many, fact.place, severity,
+            "fail", target_of(fact), "loaded", message, loaded, many, fact.place,
+            None if loaded else "error",
             advice=advice,
         )  # fmt: skip
+    for fact in facts_of(report, "overwritten"):
+        found = True
+        message = (
+            f"the weights that '{fact.target}' has loaded are overwritten before the first step: "
+            f"its {counted(fact.values['weights'], 'largest weight')} are unlike those"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "overwritten", message, fact.values["weights"], 0, fact.place,
+            advice="call load_state_dict after the weights are initialized",
+        )  # fmt: skip
     if not found:
-        yield unlooked(report, "loaded") or passed("no load left weights of the model out")
+        yield without_findings(
+            report,
+            ("loaded", "overwritten"),
+            "the weights that were loaded have arrived",
+            "no weights were loaded",
+        )
 
 
 RULE = Rule(
@@ -51,7 +66,8 @@ RULE = Rule(
     computes="Counts the parameters that load_state_dict(strict=False) loads. Fails, with an "
     "error, if the checkpoint has keys and none of them is a parameter of the model; and if names "
     "that were left out are keys of the checkpoint with another beginning, such as 'module.'. A "
-    "head that is replaced, whose keys are others, passes.",
+    "head that is replaced, whose keys are others, passes. Fails too if the largest weights that "
+    "were loaded are unlike those that the first step trains: their values are not correlated.",
     formula="parameters with a key in the state_dict > 0, and no key = prefix + parameter",
     source="torch.nn.Module.load_state_dict: with strict=False, keys that do not fit are ignored",
     fails="the checkpoint of a model in DataParallel or Lightning: each key begins with 'module.' "

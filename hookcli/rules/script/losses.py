@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
-from hookcli.text import counted, join_names
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.text import counted
 
 _LEAST = 2  # looks
 _FALLS = 0.5  # of the entropy that was seen first
@@ -34,7 +34,12 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "constant", message, fact.count, 0, fact.place, advice=advice
         )
     if not found:
-        yield unlooked(report, "constant_term") or passed("no term of a loss is a constant")
+        yield without_findings(
+            report,
+            ("constant_term",),
+            "no term of a loss is a constant",
+            "the terms of no loss are known from the source",
+        )
 
 
 def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -46,7 +51,12 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place, advice=advice
         )
     if not facts:
-        yield unlooked(report, "loss_values") or passed("losses get values that they are made for")
+        yield without_findings(
+            report,
+            ("loss_values",),
+            "losses get values that they are made for",
+            "no backward pass was looked at",
+        )
 
 
 def _ctc(fact: ScriptFact) -> tuple[str, str]:
@@ -76,7 +86,17 @@ def _binary(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _nll(fact: ScriptFact) -> tuple[str, str]:
+    low, high = fact.values["low"], fact.values["high"]
+    return (
+        "nll_loss gets values that are no log-probabilities: over the classes, their exp adds up "
+        f"to {low:.3g} to {high:.3g} instead of 1",
+        "pass logits to cross_entropy, or apply log_softmax over dimension 1",
+    )
+
+
 _SENTENCES = {
+    "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,
     "binary_cross_entropy_with_logits": _binary,
@@ -100,9 +120,11 @@ def _entropy(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             advice=f"subtract '{fact.target}' from the loss",
         )  # fmt: skip
     if not found:
-        signs = [fact.target for fact in facts]
-        yield unlooked(report, "entropy_sign") or passed(
-            f"{join_names(signs)} is subtracted" if signs else "no policy's entropy is in a loss"
+        yield without_findings(
+            report,
+            ("entropy_sign",),
+            "the entropy of the policy is subtracted from the loss",
+            "no loss has the entropy of a policy",
         )
 
 
@@ -134,7 +156,8 @@ VALUES = Rule(
     says="the loss functions of a script get values that they are made for",
     computes="Looks at what the loss functions get in some steps. Labels of ctc_loss must not be "
     "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
-    "that add up to 1 along a dimension. Targets of binary_cross_entropy_with_logits must be "
+    "that add up to 1 along a dimension. The exp of the input of nll_loss must add up to 1 over "
+    "the classes. Targets of binary_cross_entropy_with_logits must be "
     "between 0 and 1.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",

@@ -16,13 +16,15 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, unlooked
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.rules.training.series import largest_rate, real
 from hookcli.text import counted, join_names
 
 _DECAYS = ("StepLR", "MultiStepLR", "ExponentialLR", "MultiplicativeLR", "PolynomialLR")
 _TINY = 1e-6  # of the first learning rate: at half of the steps it is below a thousandth
 _LEAST = 20  # steps
+_CLOSE = 0.02  # of the steps: between what a schedule is made for and what an optimizer makes
+_TIMES = 4  # how often a schedule runs through
 _RESTARTS = 3
 _FALL = 0.5  # of a rate, in one step
 _SAME = 1.05  # factor between rates that are the same
@@ -33,18 +35,26 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     facts = facts_of(report, "schedule")
     found = False
     for fact in facts:
-        message = _too_often(fact)
-        if message is not None:
+        often, far = _too_often(fact), _other_horizon(fact)
+        if often is not None:
             found = True
             yield RuleFinding(
-                "fail", target_of(fact), "often", message, fact.values["calls"],
+                "fail", target_of(fact), "often", often, fact.values["calls"],
                 fact.values["steps"], fact.place, cause="learning_rate_zero", advice=_OFTEN,
             )  # fmt: skip
+        elif far is not None:
+            found = True
+            message, advice = far
+            yield RuleFinding(
+                "fail", target_of(fact), "horizon", message, fact.values["calls"],
+                fact.values["horizon"], fact.place, "warning", advice=advice,
+            )  # fmt: skip
     if not found:
-        yield unlooked(report, "schedule") or (
-            passed(f"{counted(len(facts), 'schedule')} kept the learning rate alive")
-            if facts
-            else skipped("no learning rate scheduler stepped")
+        yield without_findings(
+            report,
+            ("schedule",),
+            "schedules step as often as they were made for",
+            "no learning rate scheduler made a step",
         )
 
 
@@ -60,6 +70,31 @@ def _too_often(fact: ScriptFact) -> str | None:
         f"the learning rate decays from {first:.3g} to {last:.3g}: {fact.target} steps with every "
         f"batch, {values['calls']:,} times"
     )
+
+
+def _other_horizon(fact: ScriptFact) -> tuple[str, str] | None:
+    """Return what is said of a schedule that was made for epochs and steps with batches.
+
+    Or the other way. The number for which it was made fits that of the steps of the optimizer, or
+    it ran through several times with one call for each of them.
+    """
+    values = fact.values
+    horizon, calls, steps = values["horizon"], values["calls"], values["steps"]
+    if horizon is None or steps < _LEAST:
+        return None
+    if calls * 2 <= horizon and abs(horizon - steps) <= _CLOSE * steps:
+        return (
+            f"{fact.target} is made for {horizon:,} steps, as many as the optimizer makes, and "
+            f"steps {calls:,} times: the learning rate ends where a schedule begins",
+            "call `scheduler.step()` after each step of the optimizer",
+        )
+    if calls >= steps - 1 and calls >= _TIMES * horizon:
+        return (
+            f"{fact.target} is made for {horizon:,} steps, and steps with every batch, "
+            f"{calls:,} times: the learning rate falls and rises again and again",
+            "call `scheduler.step()` once an epoch, or pass the number of all batches",
+        )
+    return None
 
 
 _OFTEN = "call `scheduler.step()` once an epoch, or make the schedule for as many steps"
@@ -86,10 +121,10 @@ def _mode(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             advice=f"pass mode='{right}' to {fact.target}",
         )  # fmt: skip
     if not found:
-        yield unlooked(report, "schedule") or (
-            passed("the modes of ReduceLROnPlateau fit what they watch")
-            if facts
-            else skipped("no ReduceLROnPlateau stepped")
+        yield (
+            skipped("no ReduceLROnPlateau made a step")
+            if not facts and "schedule" in (report.looked_for or {})
+            else without_findings(report, ("schedule",), "the modes of ReduceLROnPlateau fit", "")
         )
 
 
@@ -144,7 +179,9 @@ STEPS = Rule(
     computes="Counts the steps of each scheduler and of its optimizer. Fails if a StepLR, "
     "MultiStepLR, ExponentialLR, MultiplicativeLR or PolynomialLR stepped with every step of the "
     "optimizer, and the learning rate at the end is below 1e-6 of the first. Others, such "
-    "as a cosine to 0, are made to end there.",
+    "as a cosine to 0, are made to end there. It is a warning if a OneCycleLR or CosineAnnealingLR "
+    "was made for as many steps as the optimizer makes, and makes half of them or less, or if it "
+    "steps with every batch and runs through at least four times.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

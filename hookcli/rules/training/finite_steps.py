@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, unseen
 from hookcli.rules.training.series import first_bad, series
 from hookcli.text import counted
 
@@ -20,7 +20,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     losses, norms = series(training, "loss"), series(training, "grad_norm")
     if bad is None:
         if not losses and not norms:
-            yield skipped("no loss and no gradient norm of a step is known")
+            yield unseen("no loss and no gradient norm of a step is known")
             return
         what = (
             f"{counted(len(losses), 'loss', 'losses')} and {counted(len(norms), 'gradient norm')}"

@@ -18,10 +18,12 @@ from hookcli.rules.rule import (
     not_a_training,
     passed,
     skipped,
+    unseen,
 )
 from hookcli.rules.select import matches, modules_above, places
 from hookcli.text import counted, join_names
 
+_HIDDEN = "the calls of modules in compiled regions are not seen"
 _SENSITIVE = ("Dropout", "BatchNorm")
 
 
@@ -59,7 +61,8 @@ def _eval(report: Report, options: Options) -> Iterator[RuleFinding]:
     train = _in_train_mode(report, training)
     evaluated = [n for n in training.eval_modules if any(matches(g, n) for g in options["at"])]
     if not evaluated and not train:
-        yield skipped("no dropout and no batch normalization ran")
+        hidden = training.compiled or training.calls is None
+        yield unseen(_HIDDEN) if hidden else skipped("no dropout and no batch normalization ran")
         return
     evaluated = [name for name in evaluated if not _is_frozen(report, name)]
     switched = [name for name in evaluated if name in train]

@@ -1,4 +1,4 @@
-"""`unchanged_parameters`: the steps of an optimizer change its parameters."""
+"""`unchanged_parameters` and `lost_updates`: the steps of an optimizer change its parameters."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hookcli.rules.select import matches, owner, places
 from hookcli.rules.training.series import (
     cancelled,
     largest_rate,
+    real,
     skipped_steps,
     statuses,
     without_sum,
@@ -26,6 +27,8 @@ from hookcli.rules.training.series import (
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
+_SHARE = 0.9  # of elements that a step leaves as they were
+_ELEMENTS = 16
 _LEAST = 2  # steps between which a parameter can change
 _SHORT = {"bfloat16", "float16"}  # dtypes in which a small update is lost by rounding
 # The reason: why, what to try, and the cause if another rule finds it too.
@@ -128,4 +131,61 @@ RULE = Rule(
     example='{rule: unchanged_parameters, at: "encoder.*"}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
     judge=judge,
+)
+
+
+def _lost(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield one finding for all parameters of which steps change nearly no element."""
+    training = report.training
+    if training is None:
+        yield not_a_training()
+        return
+    rows = {row.name: row for row in report.parameters}
+    known = [
+        (update, share)
+        for update in training.updates
+        if (share := real(update.kept)) is not None
+        and update.name in rows
+        and (rows[update.name].numel or 0) >= _ELEMENTS
+    ]
+    if not known:
+        yield skipped("no parameter in bfloat16 or float16 was compared before and after a step")
+        return
+    lost = [(update, share) for update, share in known if share >= options["share"]]
+    if not lost or not any(update.changed for update, _ in lost):  # unchanged_parameters tells it
+        yield passed(f"steps change up to {1 - min(share for _, share in known):.0%} of elements")
+        return
+    names = [update.name for update, _ in lost]
+    share = min(share for _, share in lost)
+    dtype = rows[names[0]].dtype
+    who = join_names([f"'{name}'" for name in names], 2)
+    message = (
+        f"each step leaves {share:.0%} or more of the elements of {who} as they were: updates are "
+        f"lost in the rounding of {dtype}"
+    )
+    yield RuleFinding(
+        "fail", names[0], "rounding", message, share, options["share"],
+        places(report).get(owner(names[0])), advice=_ROUNDED,
+    )  # fmt: skip
+
+
+_ROUNDED = "keep the parameters in float32 and use `torch.autocast`, or raise the learning rate"
+
+LOST = Rule(
+    name="lost_updates",
+    severity="warning",
+    of_training=True,
+    looks_at="updates",
+    says="updates are not lost in the rounding of a short dtype",
+    computes="Counts, in sampled steps, the elements of parameters in bfloat16 and float16 that "
+    "have a gradient and the same bits after the step. Fails if their share is at least `share` in "
+    "each of these steps. A parameter that changes not at all is for `unchanged_parameters`. Only "
+    "optimizers of torch.optim are judged: others may round at random, or keep what is lost.",
+    formula="share of (p after = p before, for p.grad != 0) < share, in some sampled step",
+    source="Zamirai et al. 2020, Revisiting BFloat16 Training",
+    fails="a model in bfloat16 with Adam and a learning rate of 1e-5",
+    mend="keep the parameters in float32, and use torch.autocast",
+    example="{rule: lost_updates, share: 0.5}",
+    options=(RuleOption("share", "number", "the least share of such elements, 0 to 1", _SHARE),),
+    judge=_lost,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -15,7 +14,6 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.script.facts import facts_of
 from hookcli.rules.select import matches, owner, places
 from hookcli.rules.training.series import NO_OPTIMIZER, statuses
 from hookcli.text import counted, join_names
@@ -60,22 +58,6 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     )  # fmt: skip
 
 
-def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
-    """Yield a finding for each model with gradients none of whose parameters is in an optimizer."""
-    for fact in facts_of(report, "unheld_root"):
-        many = counted(fact.values["parameters"], "parameter")
-        message = (
-            f"'{fact.target}' is never updated: no optimizer has its {many}, with gradients in "
-            f"each step of {fact.values['optimizer']}"
-        )
-        yield RuleFinding(
-            "fail", "", "unheld root", message, fact.values["parameters"], 0, fact.place,
-            cause="unheld_root",
-            advice=f"pass the parameters of '{fact.target}' to the optimizer too, or freeze them "
-            "with `requires_grad_(False)`",
-        )  # fmt: skip
-
-
 RULE = Rule(
     name="unheld_parameters",
     severity="warning",
@@ -84,9 +66,7 @@ RULE = Rule(
     looks_at="optimizers",
     says="an optimizer has each trainable parameter that gets a gradient",
     computes="Compares the parameters of the model that require grad with those of all optimizers "
-    "of the script. Those that never get a gradient are left to `grad_exists`. A whole model that "
-    "is in no optimizer fails if it runs in train mode, gets gradients in each step that is looked "
-    "at, and nothing has loaded or changed its weights.",
+    "of the script. Those that never get a gradient are left to `grad_exists`.",
     formula="requires_grad and grad is not None implies that an optimizer has the parameter",
     source="torch.optim.Optimizer: it changes only the parameters that it was constructed with",
     fails="a layer that is added after the optimizer was constructed; a backbone that should be "
@@ -95,5 +75,4 @@ RULE = Rule(
     example='{rule: unheld_parameters, at: "head.*", severity: error}',
     options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
     judge=judge,
-    judge_run=judge_run,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped, unseen
 from hookcli.rules.training.series import series
 
 _LEAST = 2  # steps
@@ -20,7 +20,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     elif training.never_zeroed is None or training.total < _LEAST:
         few = training.total < _LEAST
         why = "no two steps in a row were observed" if few else _UNSEEN
-        yield skipped(why)
+        yield skipped(why) if few else unseen(why)
     elif training.unit == "backward":
         yield skipped("no optimizer makes steps, so no step ends the use of a gradient")
     elif not training.never_zeroed:

@@ -16,7 +16,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer
 from hookcli.training.records import Record
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 1 << 16  # elements of a batch that are read in each step
 _READ = 64  # of them that are compared
@@ -67,6 +67,7 @@ class Batches(Observer):
             self._loaders[loader] = known
             self._kept.append(known)
         known.iterations += 1
+        self.facts.look("first_batch_only")
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the batch of a step with that of the first one."""

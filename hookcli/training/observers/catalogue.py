@@ -8,8 +8,10 @@ from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
-from hookcli.training.observers.observer import Facts, Observer, methods
+from hookcli.training.observers.observer import FactCounts, Observer, methods
+from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
@@ -18,7 +20,9 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LabelShift,
     LoadedWeights,
     LossLook,
+    ScaledClipping,
     Schedules,
+    Seeds,
     TrainedParts,
 )
 
@@ -27,7 +31,7 @@ class Observers:
     """All observers of one training, and the facts that they find."""
 
     def __init__(self, seen: ObservedScript) -> None:
-        self.facts = Facts()
+        self._seen, self.facts = seen, FactCounts()
         self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")
@@ -37,7 +41,11 @@ class Observers:
         for observer in self.all:
             observer.finish()
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of facts that are looked for."""
-        return tuple(kind for observer in self.all for kind in observer.kinds)
+    def looked_for(self) -> dict[str, int]:
+        """Return the kinds of facts that were looked for, and how often.
+
+        Nothing is seen from the first torch.compile on: what was not seen before is left out.
+        """
+        kinds = [kind for observer in self.all for kind in observer.kinds]
+        looks = {kind: self.facts.looks[kind] for kind in kinds}
+        return {kind: many for kind, many in looks.items() if many or not self._seen.compiles}

@@ -17,11 +17,12 @@ from hookcli.training.observers.loss_source import Term, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
+    line_of,
     parameters_of,
     variable_of,
 )
 from hookcli.training.records import Record
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at
@@ -29,7 +30,7 @@ _READ = 4  # parameters whose values are compared
 _MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
 
 
-class Values:
+class WeightValues:
     """The values of some parameters, to see whether the script changes them without a step."""
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
@@ -59,7 +60,7 @@ class _Use:
     whole: set[int]
     others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
     detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
-    values: Values | None = None
+    values: WeightValues | None = None
     state: str = "waits"  # "used", "erased"
 
 
@@ -85,7 +86,7 @@ class _Known:
     erasures: int = 0
     steps: int = 0
     parameters: set[int] = field(default_factory=set)
-    values: Values | None = None
+    values: WeightValues | None = None
     name: str = ""
 
 
@@ -106,27 +107,30 @@ class GradientUse(Observer):
         self._known: dict[int, _Known] = {}
         self._waiting: list[_Use] = []
         self._outcomes: dict[tuple[str, str, str | None], _Outcomes] = {}
-        self._schedule = LookSchedule()
+        self._schedule, self._clips = LookSchedule(), LookSchedule()
         self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
         self._stepped: set[int] = set()  # ids of parameters of optimizers that step
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer."""
+        self.facts.look("never_steps")
         if len(self._known) < _MOST:
             kind = type(optimizer).__name__
             self._known[id(optimizer)] = _Known(weakref.ref(optimizer), place, kind)
 
     def backward(self, call: TorchCall) -> None:
         """Note which parameters get gradients, from each term of the loss."""
-        self._erased.clear()
+        if self._erased:
+            self._erased.clear()
+        if not self._schedule.is_due(line_of(call.frame)):
+            return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
         frame = user_frame(call.frame)
         if frame is None or not isinstance(start, torch.Tensor) or call.argument(4, "inputs"):
             return
         place = places.of_frame(frame)
-        if not self._schedule.is_due(("backward", place)):
-            return
+        self.facts.look("unused_term", "erased_gradient")
         given = [term for term in terms(frame) if term.value.requires_grad]
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
         file = places.show(frame.f_code.co_filename)
@@ -145,9 +149,11 @@ class GradientUse(Observer):
 
     def clip(self, call: TorchCall) -> None:
         """Note which gradients are clipped."""
+        if not self._clips.is_due(line_of(call.frame)):
+            return
+        place = places.of_frame(call.frame)
         given = call.argument(0, "parameters")
         limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
-        place = places.of_frame(call.frame)
         if isinstance(given, torch.Tensor):
             given = [given]
         if not isinstance(given, list | tuple) and hasattr(given, "gi_frame"):
@@ -156,11 +162,10 @@ class GradientUse(Observer):
             return
         if isinstance(limit, int | float) and math.isinf(limit):  # only the norm is computed
             return
-        if not self._schedule.is_due(("clip", place)):
-            return
+        self.facts.look("unused_clipping")
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
-        use.values = Values(tensors)
+        use.values = WeightValues(tensors)
         if tensors:
             self._waiting = [*self._waiting[-_MOST:], use]
 
@@ -174,7 +179,7 @@ class GradientUse(Observer):
                 known.variable = variable_of(optimizer, call.frame)
                 held = parameters_of(optimizer)
                 known.parameters = {id(p) for p in held}
-                known.values = Values(held)
+                known.values = WeightValues(held)
                 known.name = self.name_of_parameters(known.parameters)
         if self._waiting:
             self._erase(parameters_of(optimizer), call, id(optimizer))

@@ -4,45 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
 from hookcli.models import places
-from hookcli.models.nested import argument_leaves
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.find import obstacle_of
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.isolated import run_isolated
 from hookcli.training.observers.loss_source import user_frame
-from hookcli.training.observers.observer import Observer
+from hookcli.training.observers.observer import Observer, line_of
+from hookcli.training.observers.token_match import NLL, TokenMatch, matches_of, rows_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.own_imports import own_imports
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
-NLL = ("NllLossBackward0", "NllLoss2DBackward0")
 _LOOKS = 2  # of each line
 _PATIENCE = 20.0  # seconds
-_MOST = 1 << 18  # tokens in a batch
-_SHIFTS = 4
-_LEAST = 4  # tokens in a sequence
-_PART = 0.5  # of the labels that are not ignored
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """An input of a root whose tokens are the labels of a loss.
-
-    The label at place j of a sequence is the token at place j + `shift`. `time` is the dimension of
-    the input along which places are counted, `length` the number of labels in a sequence.
-    """
-
-    path: str
-    time: int
-    shift: int
-    length: int
 
 
 class LabelShift(Observer):
@@ -57,16 +37,18 @@ class LabelShift(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._looks: dict[str | None, int] = {}
+        self._looks: dict[tuple[str, int] | None, int] = {}
 
     def backward(self, call: TorchCall) -> None:
         """Look at the losses of the first backward passes of a line."""
+        line = line_of(call.frame)
+        looks = self._looks.get(line, 0)
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
-        place = places.of_frame(user_frame(call.frame))
-        looks = self._looks[place] = self._looks.get(place, 0) + 1
-        if looks > _LOOKS or not isinstance(start, torch.Tensor) or start.numel() != 1:
+        if looks >= _LOOKS or not isinstance(start, torch.Tensor) or start.numel() != 1:
             return
+        self._looks[line] = looks + 1
+        place = places.of_frame(user_frame(call.frame))
         with torch.no_grad(), disable_current_modes():
             found = self._found(start)
         shifts = {match.shift for _, _, matches, _ in found for match in matches}
@@ -77,12 +59,16 @@ class LabelShift(Observer):
             return
         result = run_isolated(lambda: _probed(root, run, matches, rows), patience=_PATIENCE)
         values = None if result is None else json.loads(result)
+        if values is not None:
+            self.facts.look("label_shift")
         if values is not None and values["how"]:
             self.facts.add(
                 "label_shift", "", place, record=self.record_of(root.parameter_ids()), **values
             )
 
-    def _found(self, start: torch.Tensor) -> list[tuple[RootWatch, ForwardCall, list[Match], Any]]:
+    def _found(
+        self, start: torch.Tensor
+    ) -> list[tuple[RootWatch, ForwardCall, list[TokenMatch], Any]]:
         """Return the losses whose labels are tokens of a root's input, with their logits."""
         found = []
         for node in nodes_behind(start):
@@ -104,51 +90,8 @@ class LabelShift(Observer):
         return found
 
 
-def rows_of(node: Any) -> torch.Tensor:
-    """Return the log-probabilities that a loss got, a row for each label."""
-    logs: torch.Tensor = node._saved_self
-    if logs.dim() > 2:
-        logs = logs.movedim(1, -1)
-    return logs.reshape(-1, logs.shape[-1])
-
-
-def matches_of(run: ForwardCall, labels: torch.Tensor, ignored: int) -> list[Match]:
-    """Return the input whose tokens are these labels: by each dimension that may be the time.
-
-    Labels that are not shifted do not tell which one it is.
-    """
-    known = labels != ignored
-    if not _LEAST <= labels.numel() <= _MOST or float(known.float().mean()) < _PART:
-        return []
-    found: set[tuple[int, int, int]] = set()
-    paths = {}
-    for path, tokens, _ in argument_leaves(run.args, run.kwargs):
-        if tokens.dim() != 2 or tokens.is_floating_point() or tokens.dtype is torch.bool:
-            continue
-        if tokens.device != labels.device or len(torch.unique(tokens)) <= 2:
-            continue
-        for time in (1, 0):
-            size = labels.numel() // max(1, tokens.shape[1 - time])
-            if size * tokens.shape[1 - time] != labels.numel() or size < _LEAST - 1:
-                continue
-            shape = (-1, size) if time else (size, -1)
-            table, mask = labels.reshape(shape), known.reshape(shape)
-            for shift in range(_SHIFTS):
-                width = min(size, tokens.shape[time] - shift)
-                if width < max(_LEAST - 1, size - shift):
-                    continue
-                given = tokens.narrow(time, shift, width)
-                here, seen = table.narrow(time, 0, width), mask.narrow(time, 0, width)
-                if bool(((given == here) | ~seen).all()):
-                    found.add((time, shift, size))
-                    paths.setdefault((time, shift, size), path)
-    if len({shift for _, shift, _ in found}) > 1:  # sequences that repeat
-        return []
-    return [Match(paths[key], *key) for key in sorted(found, reverse=True)]
-
-
 def _probed(
-    root: RootWatch, run: ForwardCall, matches: Sequence[Match], rows: torch.Tensor
+    root: RootWatch, run: ForwardCall, matches: Sequence[TokenMatch], rows: torch.Tensor
 ) -> bytes:
     with own_imports():
         from hookcli.training.non_finite.replay import unshare

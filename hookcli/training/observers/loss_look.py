@@ -32,11 +32,12 @@ from hookcli.training.observers.loss_source import (
     terms,
     user_frame,
 )
-from hookcli.training.observers.observer import LookSchedule, Observer, parameters_of
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of, parameters_of
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
+_APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 _LOOKS_AT_GRAPH = 2  # of each line
 _NO_INPUTS: CallInputs = ((), {})
 
@@ -73,15 +74,16 @@ class LossLook(Observer):
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
         without_graph, self._without_graph = self._without_graph, None
+        if not self._schedule.is_due(line_of(call.frame)):
+            return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
         frame = user_frame(call.frame)
         if frame is None or not isinstance(start, torch.Tensor) or start.grad_fn is None:
             return
         place = places.of_frame(frame)
-        if not self._schedule.is_due(place):
-            return
         looks = self._looks[place] = self._looks.get(place, 0) + 1
+        self.facts.look("loss_values")
         with torch.no_grad(), disable_current_modes():
             if looks <= _LOOKS_AT_GRAPH:
                 self._look_at_graph(start)
@@ -121,7 +123,7 @@ class LossLook(Observer):
         if root is not None and measurement not in root.measured:
             root.measured.append(measurement)
 
-    # Values that nodes have saved.
+    # WeightValues that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
         for node in nodes_behind(start):
@@ -138,6 +140,8 @@ class LossLook(Observer):
     def _look_at_source(self, frame: FrameType, without_graph: str | None) -> None:
         file = places.show(frame.f_code.co_filename)
         found = terms(frame)
+        if found:
+            self.facts.look("constant_term")
         for term in found:
             for call in calls_in(term.made_by):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
@@ -145,6 +149,7 @@ class LossLook(Observer):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
         entropy = sign_of_entropy(frame)
         if entropy is not None:
+            self.facts.look("entropy_sign")
             text, line, sign = entropy
             mean = current_value(text, frame)
             self.facts.add(
@@ -251,7 +256,24 @@ def _binary(node: Node) -> tuple[str, dict[str, Any]] | None:
     return "binary_cross_entropy_with_logits", {"low": low, "high": high}
 
 
+def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
+    """Return that nll_loss gets no log-probabilities: these add up to 1 over the classes."""
+    logs = node._saved_self.detach()
+    behind = node.next_functions[0][0]
+    if not 0 < logs.numel() <= _MOST_READ or logs.dim() < 2:
+        return None
+    if behind is not None and behind.name() == "SoftmaxBackward0":  # double_softmax tells it
+        return None
+    sums = logs.float().exp().sum(1)
+    apart = (sums - 1).abs() > _APART
+    if float(apart.float().mean()) < _MOSTLY:
+        return None
+    return "nll_loss", {"low": float(sums.min()), "high": float(sums.max())}
+
+
 _VALUES = {
+    "NllLossBackward0": _nll,
+    "NllLoss2DBackward0": _nll,
     "CtcLossBackward0": _ctc,
     "BinaryCrossEntropyWithLogitsBackward0": _binary,
 }

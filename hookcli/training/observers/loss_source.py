@@ -103,7 +103,7 @@ def _value(node: ast.AST, frame: FrameType) -> Any:
         owner = _value(node.value, frame)
         if owner is _NOTHING:
             return _NOTHING
-        names = getattr(owner, "__dict__", None)
+        names: Any = getattr(owner, "__dict__", None)
         if not isinstance(names, dict) and type(names).__name__ != "mappingproxy":
             return _NOTHING
         if node.attr in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -11,6 +12,7 @@ import torch
 
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.records import Record
 from hookcli.training.roots import name_of
 
@@ -30,11 +32,17 @@ class _Fact:
     count: int = 0
 
 
-class Facts:
+class FactCounts:
     """The facts that observers have found; equal ones are counted."""
 
     def __init__(self) -> None:
         self._facts: dict[tuple[str, str, str | None], _Fact] = {}
+        self.looks: Counter[str] = Counter()
+
+    def look(self, *kinds: str) -> None:
+        """Note that there was something to look at, for facts of these kinds."""
+        for kind in kinds:
+            self.looks[kind] += 1
 
     def add(
         self,
@@ -83,7 +91,7 @@ class Observer:
     before: dict[str, str] = {}  # noqa: RUF012  # each subclass has its own
     after: dict[str, str] = {}  # noqa: RUF012
 
-    def __init__(self, facts: Facts, seen: ObservedScript) -> None:
+    def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
         self.facts, self.seen = facts, seen
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
@@ -132,6 +140,12 @@ def variable_of(value: Any, frame: FrameType | None) -> str | None:
     return name_of(value, frame)
 
 
+def line_of(frame: FrameType | None) -> tuple[str, int] | None:
+    """Return the line of the script that runs a frame, or has called it."""
+    frame = user_frame(frame)
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 class LookSchedule:
     """Decides which calls of a line are looked at: the first three, and fewer and fewer later."""
 
@@ -140,5 +154,6 @@ class LookSchedule:
 
     def is_due(self, line: Any) -> bool:
         """Count a call of a line; return whether it is looked at."""
-        count = self._counts[line] = self._counts.get(line, 0) + 1
+        count = self._counts.get(line, 0) + 1
+        self._counts[line] = count
         return count <= 3 or (count % 10 == 0 and count <= 100) or count % 500 == 0

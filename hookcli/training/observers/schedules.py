@@ -17,7 +17,7 @@ from hookcli.training.observers.loss_source import (
 )
 from hookcli.training.observers.observer import Observer, parameters_of
 from hookcli.training.records import Record, largest_rate, learning_rate
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # schedulers
 
@@ -68,6 +68,7 @@ class Schedules(Observer):
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
         known.calls += 1
+        self.facts.look("schedule")
         self._rate = _rate(optimizer)
 
     def ended(self, call: TorchCall) -> None:
@@ -100,6 +101,7 @@ class Schedules(Observer):
                 first=None if known.first is None else number(known.first),
                 last=None if known.last is None else number(known.last),
                 mode=getattr(known.scheduler, "mode", None),
+                horizon=_horizon(known.scheduler),
                 metric=metric[0],
                 metric_kind=metric[1],
             )
@@ -108,6 +110,18 @@ class Schedules(Observer):
 def _rate(optimizer: Any) -> float | None:
     largest = largest_rate(optimizer)
     return learning_rate(optimizer) if largest is None else largest
+
+
+_HORIZONS = ("total_steps", "T_max")  # of OneCycleLR, and of CosineAnnealingLR
+
+
+def _horizon(scheduler: Any) -> int | None:
+    """Return for how many steps of the scheduler it was made; None if it does not tell."""
+    for name in _HORIZONS:
+        value = getattr(scheduler, name, None)
+        if isinstance(value, int | float) and value > 0:
+            return int(value)
+    return None
 
 
 _LOSSES = ("loss", "error", "nll", "perplexity", "mse", "mae", "rmse")

@@ -15,13 +15,15 @@ from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.eager import EagerModel
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.training.non_finite.forward_call import ForwardCall
-from hookcli.training.observers.label_shift import NLL, Match, rows_of
+from hookcli.training.observers.token_match import NLL, TokenMatch, rows_of
 
 _CLOSE = 1e-3  # between the logits of the training and those of the repeated forward
 _CHANGED = 1e-5
 
 
-def probe(root: nn.Module, run: ForwardCall, match: Match, rows: torch.Tensor) -> dict[str, Any]:
+def probe(
+    root: nn.Module, run: ForwardCall, match: TokenMatch, rows: torch.Tensor
+) -> dict[str, Any]:
     """Return what is wrong with the labels, by what the logits see.
 
     `how` is "copied" if the label of each place is the last token that it sees, "skipped" if it is
@@ -66,7 +68,9 @@ def _changed_by(base: _Rows, place: int) -> tuple[int, bool, bool] | None:
 class _Rows:
     """The log-probabilities of one forward, a row for each label."""
 
-    def __init__(self, root: nn.Module, run: ForwardCall, match: Match, rows: torch.Tensor) -> None:
+    def __init__(
+        self, root: nn.Module, run: ForwardCall, match: TokenMatch, rows: torch.Tensor
+    ) -> None:
         self._model, self._run, self.match = EagerModel(root), run, match
         self._wanted = rows
         self._offset: tuple[int, int] | None = None  # of an output: its number, and the place

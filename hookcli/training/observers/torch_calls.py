@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from hookcli.training.guard import Guard
 from hookcli.training.observers.observer import Observer
-from hookcli.training.watched_function import TorchCall, watched_function
+from hookcli.training.script.watched_function import TorchCall, watched_function
 
 # By name: the classes and modules that have the function, and its name there.
 WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
@@ -31,6 +31,10 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "scheduler_step": ((lr_scheduler.LRScheduler, "step"),),
     "plateau_step": ((lr_scheduler.ReduceLROnPlateau, "step"),),
     "iterate": ((DataLoader, "__iter__"),),
+    "scale": ((torch.amp.GradScaler, "scale"),),
+    "unscale_": ((torch.amp.GradScaler, "unscale_"),),
+    # torch.manual_seed calls it, also without a GPU; importing torch.compile replaces that itself.
+    "manual_seed_all": ((torch.cuda, "manual_seed_all"),),
     "backward": ((torch.autograd, "backward"),),
     "grad": ((torch.autograd, "grad"),),
 }
@@ -46,7 +50,7 @@ class TorchCalls:
     def start(self) -> None:
         """Replace the functions that observers ask for."""
         for name, owners in WATCHED.items():
-            before, after = self._teller("before", name), self._teller("after", name)
+            before, after = self._told("before", name), self._told("after", name)
             if before is None and after is None:
                 continue
             made: dict[int, Any] = {}
@@ -58,19 +62,22 @@ class TorchCalls:
                 self._replaced.append((owner, attribute, original, new))
                 setattr(owner, attribute, new)
 
-    def _teller(self, when: str, name: str) -> Callable[[TorchCall], None] | None:
-        """Return a function that tells all observers that ask for it; None if none does."""
-        methods = [
+    def _told(self, when: str, name: str) -> Callable[[TorchCall], None] | None:
+        """Return a function that tells all observers of a call, as far as they ask for it."""
+        found = tuple(
             getattr(one, getattr(one, when)[name])
             for one in self._observers
             if name in getattr(one, when)
-        ]
+        )
+        if not found:
+            return None
 
         def tell(call: TorchCall) -> None:
-            for method in methods:
+            for method in found:
                 method(call)
 
-        return self._guard(methods[0] if len(methods) == 1 else tell) if methods else None
+        guarded: Callable[[TorchCall], None] = self._guard(tell)
+        return guarded
 
     def stop(self) -> None:
         """Put the functions back, unless the script has replaced them itself since."""

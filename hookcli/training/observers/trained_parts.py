@@ -13,7 +13,7 @@ from hookcli.training.norms import gradient_norm
 from hookcli.training.observers.observer import LookSchedule, Observer, parameters_of
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.watched_function import TorchCall
+from hookcli.training.script.watched_function import TorchCall
 
 _LEAST = 3  # looks
 _MOST = 1_000  # optimizers
@@ -56,6 +56,7 @@ class TrainedParts(Observer):
         """Look at the roots that have gradients now."""
         if not self._schedule.is_due(id(optimizer)):
             return
+        self.facts.look(*self.kinds)
         for record in records:
             self._search(record)
         held: set[int] = set()

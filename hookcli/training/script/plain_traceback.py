@@ -26,7 +26,7 @@ def mend(error: BaseException) -> None:
     for one in _chain(error):
         if is_of_handler(one):
             one.__traceback__ = _without_interrupted(one.__traceback__, codes)
-    ours: Any = sys.modules.get("hookcli.training.watched_function")
+    ours: Any = sys.modules.get("hookcli.training.script.watched_function")
     if ours is not None:
         for one in _chain(error):
             one.__traceback__ = _without_code(one.__traceback__, ours.WATCHED_CODE)
@@ -128,6 +128,9 @@ def _without_interrupted(trace: TracebackType | None, codes: set[CodeType]) -> T
 def _calls_ours(outer: FrameType, frame: FrameType) -> bool:
     if _package(frame) != "hookcli":
         return False
+    ours: Any = sys.modules.get("hookcli.training.script.watched_function")
+    if ours is not None and frame.f_code is ours.WATCHED_CODE:  # the script calls it itself
+        return True
     return _package(outer) == "torch" or outer.f_code.co_filename.startswith("<frozen importlib")
 
 

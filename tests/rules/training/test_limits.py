@@ -422,7 +422,7 @@ LAYERS = [
 def evaluated(evaluated=(), train=(), options=(), parameters=(), steps=(), layers=()):
     return judged(
         "eval_while_training", [], options, eval_modules=evaluated, train_modules=train,
-        parameters=parameters, eval_steps=steps, layers=layers, modes=None,
+        parameters=parameters, eval_steps=steps, layers=layers, modes=None, compiled=(), calls=1,
     )  # fmt: skip
 
 

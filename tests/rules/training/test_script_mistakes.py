@@ -671,3 +671,133 @@ def test_updates_that_are_lost_in_rounding():
     )
     assert findings(judged(rounded(0.1)), "lost_updates") == []
     assert findings(judged(rounded(1e-3, torch.float32)), "lost_updates") == []
+
+
+# Schedules of epochs and of batches, scales, seeds
+
+
+def test_a_schedule_made_for_batches_that_steps_with_epochs_and_the_other_way():
+    def cycle(optimizer):
+        return torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=60)
+
+    def cosine(horizon):
+        return lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=horizon)
+
+    [message] = findings(judged(scheduled(cycle, each=10)), "schedule_steps")
+    assert message.startswith(
+        "OneCycleLR is made for 60 steps, as many as the optimizer makes, and"
+    )
+    [message] = findings(judged(scheduled(cosine(10))), "schedule_steps")
+    assert "made for 10 steps, and steps with every batch, 60 times" in message
+    for healthy in (
+        scheduled(cosine(60)),
+        scheduled(cosine(6), each=10),
+        scheduled(cosine(60), each=1),
+    ):
+        assert findings(judged(healthy), "schedule_steps") == []
+
+
+def test_nll_loss_gets_log_probabilities_over_the_classes():
+    def of(make):
+        def loss_of(net, x):
+            nn.functional.nll_loss(make(net(x)), torch.zeros(6, dtype=torch.long)).backward()
+
+        return judged(trained_by(loss_of))
+
+    assert "no log-probabilities" in findings(of(lambda y: 3 * y), "loss_values")[0]
+    assert "no log-probabilities" in findings(of(lambda y: y.log_softmax(0)), "loss_values")[0]
+    assert findings(of(lambda y: y.log_softmax(1)), "loss_values") == []
+
+
+def test_gradients_are_unscaled_before_they_are_clipped():
+    def scaled(*, unscale):
+        def train():
+            net = nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+            for _ in range(12):
+                optimizer.zero_grad()
+                scaler.scale(net(torch.randn(8, 4)).square().mean()).backward()
+                if unscale:
+                    scaler.unscale_(optimizer)
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                scaler.step(optimizer)
+                scaler.update()
+
+        return judged(train)
+
+    [message] = findings(scaled(unscale=False), "clipping_used")
+    assert message.startswith("gradients are clipped while they are multiplied by 1024")
+    assert findings(scaled(unscale=True), "clipping_used") == []
+
+
+def test_a_seed_in_the_loop_is_seen_and_one_for_some_steps_is_not():
+    def seeded(every, seed=lambda _: 0):
+        counts = iter(range(100))
+
+        def loss_of(net, x):
+            step = next(counts)
+            if step % every == 0:
+                torch.manual_seed(seed(step))
+            net(x + torch.randn(6, 4)).square().mean().backward()
+
+        return judged(trained_by(loss_of, count=20))
+
+    [message] = findings(seeded(1), "repeated_seed")
+    assert message.startswith("torch.manual_seed(0) is called in 20 of 20 steps")
+    assert findings(seeded(5), "repeated_seed") == []
+    assert findings(seeded(1, lambda step: step), "repeated_seed") == []
+
+
+def test_weights_that_are_initialized_again_after_they_were_loaded():
+    def of(change):
+        def train():
+            net = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4))
+            other = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4))
+            net.load_state_dict(other.state_dict())
+            change(net)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(torch.randn(8, 16)).square().mean().backward()
+                optimizer.step()
+
+        return judged(train)
+
+    def again(net):
+        for layer in (net[0], net[2]):
+            layer.reset_parameters()
+
+    def one_layer(net):
+        net[2].reset_parameters()
+
+    def noise(net):
+        with torch.no_grad():
+            for p in net.parameters():
+                p.mul_(0.9).add_(0.01 * torch.randn_like(p))
+
+    [message] = findings(of(again), "loaded_weights")
+    assert message.startswith("the weights that 'net' has loaded are overwritten before the first")
+    for change in (lambda net: None, one_layer, noise):
+        assert findings(of(change), "loaded_weights") == []
+
+
+# What was looked at
+
+
+def test_rules_that_had_nothing_to_judge_are_told_apart_from_those_that_could_not_look():
+    report = judged(trained_by(lambda net, x: net(x).square().mean().backward()))
+    skipped = {row.rule: row for row in report.unexamined}
+    assert skipped["clipping_used"].reason == "nothing was clipped"
+    assert not skipped["clipping_used"].unseen
+    assert "gradients_used" in report.examined
+    assert not set(report.examined) & set(skipped)
+
+    def compiles(net, x):
+        torch.compile(nn.Linear(2, 2))  # it is never called
+        net(x).square().mean().backward()
+
+    report = judged(trained_by(compiles))
+    skipped = {row.rule: row for row in report.unexamined}
+    assert skipped["clipping_used"].unseen
+    assert skipped["eval_while_training"].unseen

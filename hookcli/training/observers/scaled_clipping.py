@@ -1,0 +1,53 @@
+"""Gradients that are clipped while they are still multiplied by the scale of a GradScaler."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hookcli.models import places
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.records import Record
+from hookcli.training.script.watched_function import TorchCall
+
+
+class ScaledClipping(Observer):
+    """Follows scale, unscale_ and clipping until the step."""
+
+    kinds = ("scaled_clipping",)
+    before = {  # noqa: RUF012
+        "unscale_": "unscaled",
+        "clip_grad_norm_": "clip",
+        "clip_grad_value_": "clip",
+    }
+    after = {"scale": "scaled"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._scaler: Any = None  # of the loss, until the gradients are unscaled
+        self._schedule = LookSchedule()
+
+    def scaled(self, call: TorchCall) -> None:
+        """Note that a loss is scaled."""
+        self._scaler = call.argument(0, "self")
+
+    def unscaled(self, call: TorchCall) -> None:
+        """Note that the gradients are unscaled."""
+        self._scaler = None
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Forget what belongs to the step: GradScaler.step has unscaled the gradients."""
+        self._scaler = None
+
+    def clip(self, call: TorchCall) -> None:
+        """Note gradients that are clipped while they are scaled."""
+        self.facts.look("scaled_clipping")
+        if self._scaler is None or not self._schedule.is_due(line_of(call.frame)):
+            return
+        limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
+        if isinstance(limit, int | float) and math.isinf(limit):
+            return
+        if self._scaler.is_enabled() and float(self._scaler.get_scale()) > 1:
+            scale = float(self._scaler.get_scale())
+            self.facts.add("scaled_clipping", "", places.of_frame(call.frame), scale=scale)

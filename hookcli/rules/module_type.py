@@ -28,12 +28,12 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     healthy = True
     for one in chosen:
         kind, settings = one.value["type"], one.value["settings"]
-        for finding in (
-            *_of_type(one.target, kind, options["type"]),
-            *(_of_settings(one.target, kind, settings, wanted) if kind == options["type"] else ()),
-        ):
+        is_same = kind == options["type"]
+        differ = _of_settings(one.target, kind, settings, wanted) if is_same else ()
+        for what, message, now, then in (*_of_type(one.target, kind, options["type"]), *differ):
             healthy = False
-            yield RuleFinding("fail", one.target, *finding, where.get(one.target))
+            place = where.get(one.target)
+            yield RuleFinding("fail", one.target, what, message, now, then, place)
     if healthy:
         told = f"{counted(len(chosen), 'module')} of type {options['type']}"
         if wanted:

@@ -139,6 +139,7 @@ NAMES: dict[str, Private] = {
     "ConvNd": Private("torch.nn.modules.conv:_ConvNd", "all convolutions, lazy ones included"),
     "NormBase": Private("torch.nn.modules.batchnorm:_NormBase", "all batch and instance norms"),
     "BatchNormBase": Private("torch.nn.modules.batchnorm:_BatchNorm", "all batch norms"),
+    "LossBase": Private("torch.nn.modules.loss:_Loss", "all loss functions that are modules"),
     "DropoutBase": Private("torch.nn.modules.dropout:_DropoutNd", "all dropout layers"),
     "WrappedHook": Private(
         "torch.nn.modules.module:_WrappedHook", "the function inside a hook that torch wrapped"
@@ -194,6 +195,9 @@ ATTRIBUTES: dict[str, Private] = {
     "_compiled_call_impl": Private(_MODULE, "undoes module.compile(), for which torch has nothing"),
     "_forward_pre_hooks_with_kwargs": Private(
         _MODULE, "the hooks that get keyword arguments, of those that are added during a call"
+    ),
+    "_forward_cls": Private(
+        "torch.autograd.Function", "the Function of a node, whose class torch makes anew"
     ),
     "_call_impl": Private(_MODULE, "its frames are in tracebacks, with other lines under hooks"),
     "_is_replica": Private(
@@ -289,6 +293,7 @@ if TYPE_CHECKING:
     from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
     from torch.nn.modules.conv import _ConvNd
     from torch.nn.modules.dropout import _DropoutNd
+    from torch.nn.modules.loss import _Loss
     from torch.utils import _pytree
     from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
@@ -296,6 +301,7 @@ if TYPE_CHECKING:
     NormBase = _NormBase
     BatchNormBase = _BatchNorm
     DropoutBase = _DropoutNd
+    LossBase = _Loss
     ConvNd = _ConvNd
     pytree = _pytree
     export_schema = schema

@@ -144,7 +144,7 @@ def test_a_pipe_in_place_of_a_json_file_is_given_up(read, pipe, monkeypatch):
 OTHERS = {
     ("actions/output_folder.py", "write"),
     ("cli/training/script_request.py", "_checked_script"),
-    ("engine/loop/hooks.py", "_most_read"),
+    ("engine/loop/hooks.py", "most_nodes_read"),
     ("formats/html/bundle.py", "_read"),
     ("interpreters/names.py", "_made_by_uv"),
     ("memory.py", "_fields"),

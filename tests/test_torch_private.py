@@ -180,6 +180,7 @@ def owners() -> dict[str, object]:
         "torch.nn.Parameter(FakeTensor)": nn.Parameter(FakeTensorMode().from_tensor(torch.ones(2))),
         "torch.distributed.tensor.DTensor": DTensor,
         "torch.utils.data.DataLoader": torch.utils.data.DataLoader(torch.ones(2)),
+        "torch.autograd.Function": type(_Doubled.apply(torch.ones(1, requires_grad=True)).grad_fn),
         "torch.UntypedStorage": torch.ones(2).untyped_storage(),
         "torch.sparse_coo_tensor": torch.ones(2).to_sparse(),
         "torch.nested.nested_tensor(layout=torch.jagged)": torch.nested.nested_tensor(
@@ -198,6 +199,16 @@ def owners() -> dict[str, object]:
         "torch.export.unflatten.InterpreterModule": unflattened.get_submodule("0"),
         "torch.export.unflatten.InterpreterModuleDispatcher": _dispatcher(),
     }
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
 
 
 def _names_in_fsdp() -> set[str]:

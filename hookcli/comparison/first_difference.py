@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hookcli.catalogue.kind import Moment
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, TensorDiff
 from hookcli.comparison.walk import CallMoment, Exact, Walk, ref
 from hookcli.report.report import LayerRow, Report
@@ -13,7 +15,6 @@ from hookcli.report.values import Number
 from hookcli.text import join_names, pluralize
 
 _SHOWN = 3
-_CHANGE = {"forward", "forward_pre"}  # the kinds of hooks that may change what a call gets or gives
 
 
 def named(call: CallRef) -> str:
@@ -49,10 +50,10 @@ def _list(shape: Sequence[int | None] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnHook:
-    """A hook on a module, "forward" or "forward_pre", that only one model has: "A" or "B"."""
+    """A hook on a module that only one model has: "A" or "B". It fires before or after forward."""
 
     model: str
-    kind: str
+    moment: Moment
     module: str
     what: str
 
@@ -60,24 +61,30 @@ class OwnHook:
 def own_hooks(a: Report, b: Report) -> list[OwnHook]:
     """Return the hooks on modules that the other model does not have at the same module."""
     found = {name: list(_hooks_of(name, report)) for name, report in (("A", a), ("B", b))}
-    common = Counter((one.kind, one.module) for one in found["A"])
-    common &= Counter((one.kind, one.module) for one in found["B"])
-    return [one for some in found.values() for one in some if not common[one.kind, one.module]]
+    common = Counter((one.moment, one.module) for one in found["A"])
+    common &= Counter((one.moment, one.module) for one in found["B"])
+    return [one for some in found.values() for one in some if not common[one.moment, one.module]]
+
+
+def _moment_of(name: str) -> Moment | None:
+    """Return when hooks of a kind fire around a module's forward, None for other kinds."""
+    kind = CATALOGUE.get(name)
+    return None if kind is None else kind.moment
 
 
 def _hooks_of(model: str, report: Report) -> Iterator[OwnHook]:
     """Yield the hooks that the model had, and those of a configuration that changed a value."""
     for hook in report.existing_hooks or ():
-        if hook.kind in _CHANGE and hook.module is not None:
+        moment = _moment_of(hook.kind)
+        if moment is not None and hook.module is not None:
             at = f" at {hook.place}" if hook.place else ""
-            yield OwnHook(model, hook.kind, hook.module, f"the hook {hook.function}{at}")
-    changed = (
-        event
-        for event in (report.events if isinstance(report.events, tuple) else ())
-        if event.kind in _CHANGE and event.changed
-    )
-    for kind, target in dict.fromkeys((event.kind, event.target) for event in changed):
-        yield OwnHook(model, kind, target, "the configured hook")
+            yield OwnHook(model, moment, hook.module, f"the hook {hook.function}{at}")
+    events = report.events if isinstance(report.events, tuple) else ()
+    changed = dict.fromkeys((event.kind, event.target) for event in events if event.changed)
+    for name, target in changed:
+        moment = _moment_of(name)
+        if moment is not None:
+            yield OwnHook(model, moment, target, "the configured hook")
 
 
 class Finder:
@@ -123,7 +130,7 @@ class Finder:
         if moment.kind == "leave":
             inside = self._has_inside(index, row)
             past = f" after {named(ref(after))}" if after else ""
-            hook = self._hook_on(row, "forward", partner)
+            hook = self._hook_on(row, Moment.AFTER_FORWARD, partner)
             causes = [hook] if hook else []
             if inside:
                 causes.append(f"in its own code{past}")
@@ -139,7 +146,7 @@ class Finder:
                 f"all earlier calls agree, but the input of {call} {size}: the cause is in the "
                 f"code of {named(ref(within))}{past}"
             )
-            if hook := self._hook_on(row, "forward_pre", partner):
+            if hook := self._hook_on(row, Moment.BEFORE_FORWARD, partner):
                 sentence += f", or {hook}"
         if skipped:
             sentence += f"; calls in between without a counterpart: {join_names(skipped, _SHOWN)}"
@@ -157,11 +164,11 @@ class Finder:
             outputs=self._known(row, "outputs"),
         )
 
-    def _hook_on(self, row: LayerRow, kind: str, partner: LayerRow) -> str:
-        """Return the hook of a kind that only one model has on a module; "" without one."""
+    def _hook_on(self, row: LayerRow, moment: Moment, partner: LayerRow) -> str:
+        """Return the hook that only one model has on a module at a moment; "" without one."""
         for hook in self._hooks:
             name = (row if hook.model == "A" else partner).name
-            if hook.kind == kind and hook.module == name:
+            if hook.moment is moment and hook.module == name:
                 return f"{hook.what} on it, which only {hook.model} has"
         return ""
 

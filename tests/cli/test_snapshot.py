@@ -226,7 +226,7 @@ def test_a_model_of_two_thousand_modules_has_a_readable_file(cli, tmp_path, mode
     )
     assert cli("snapshot", path, "-o", "checks.yaml").status == 0
     text = (tmp_path / "checks.yaml").read_text()
-    assert len(text.splitlines()) < 60, text
+    assert len(text.splitlines()) < 66, text
     assert "order: ['blocks.{0..199}']" in text
     assert "at: blocks.*.fc, shape: [B, 4]" in text
     passes(cli)

@@ -49,7 +49,7 @@ _LARGEST_STACK = 8  # MiB
 
 
 @cache
-def _most_read() -> int:
+def most_nodes_read() -> int:
     """Return how many nodes may be read of a graph that the loop frees, on any of its threads."""
     try:
         limits = Path("/proc/self/limits").read_text()
@@ -104,7 +104,7 @@ class LoopHooks:
         self.first = first
         self._owners = NodeOwners()
         self._edges = EdgeObserver(
-            self.recording.edges, self._owners, most_nodes=min(_MOST_NODES, _most_read())
+            self.recording.edges, self._owners, most_nodes=min(_MOST_NODES, most_nodes_read())
         )
         self.inputs: Inputs | None = None
         self._on_forward = on_forward
@@ -197,7 +197,7 @@ class LoopHooks:
         """Begin a step. Calls become rows only in the first one."""
         self.engine.start_step(number)
         self.opened, self.forwards, self.module_calls = False, 0, 0
-        self.clock.nodes_left = _most_read()
+        self.clock.nodes_left = most_nodes_read()
         if self.recording.calls:
             self._note_no_more()
 

@@ -17,6 +17,7 @@ from hookcli.models import module_tree
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
+from hookcli.torch_private import BatchNormBase
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
@@ -49,7 +50,7 @@ class ModuleValues(ProbeWatcher):
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Look at a batch norm when it runs."""
         module = call.module
-        if not isinstance(module, nn.modules.batchnorm._BatchNorm) or NORMS not in self._probes:
+        if not isinstance(module, BatchNormBase) or NORMS not in self._probes:
             return
         if call.name is None or call.name in self._seen or self._root is None:
             return
@@ -57,7 +58,7 @@ class ModuleValues(ProbeWatcher):
         with where_possible():
             self._norm(call, module)
 
-    def _norm(self, call: Call, module: nn.modules.batchnorm._BatchNorm) -> None:
+    def _norm(self, call: Call, module: BatchNormBase) -> None:
         name, is_training = call.name or "", self._root is not None and self._root.training
         momentum = module.momentum
         if module.training and module.track_running_stats and momentum is not None:
@@ -82,7 +83,7 @@ class ModuleValues(ProbeWatcher):
         self.measurements.append(Measurement(probe, name, None, value, None))
 
 
-def _is_new(norm: nn.modules.batchnorm._BatchNorm) -> bool:
+def _is_new(norm: BatchNormBase) -> bool:
     """Return whether the running statistics are those of a module that never trained."""
     mean, var, count = norm.running_mean, norm.running_var, norm.num_batches_tracked
     if mean is None or var is None or count is None or count.is_meta:

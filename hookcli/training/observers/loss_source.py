@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from hookcli.models import places
+from hookcli.torch_private import LossBase
 
 _MOST_ASSIGNMENTS = 8  # that are followed from one name to another
 _NOTHING: Any = object()
@@ -268,7 +269,7 @@ def argument_of_call(frame: FrameType, method: str) -> ast.expr | None:
 def loss_function(node: ast.Call, frame: FrameType) -> Any:
     """Return the loss function of PyTorch that a call is of: a module or a function; else None."""
     called = value_of(node.func, frame)
-    if isinstance(called, nn.modules.loss._Loss):
+    if isinstance(called, LossBase):
         return called
     if isinstance(node.func, ast.Attribute) and called is None:
         owner = value_of(node.func.value, frame)

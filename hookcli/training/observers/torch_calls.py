@@ -8,6 +8,7 @@ torch.compile knows some of these functions by their identity.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
 from torch.utils.data import DataLoader
 
+from hookcli.engine.loop.hooks import most_nodes_read
+from hookcli.torch_private import next_sequence_nr
 from hookcli.training.guard import Guard
 from hookcli.training.observers.observer import Observer
 from hookcli.training.script.watched_function import TorchCall, watched_function
@@ -38,6 +41,26 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "backward": ((torch.autograd, "backward"),),
     "grad": ((torch.autograd, "grad"),),
 }
+
+
+_READS_GRAPH = "backward"  # its observers read the nodes of the loss
+
+
+class _NodeCount:
+    """How many nodes of autograd a thread has made since its last backward.
+
+    Torch frees nodes that Python has read recursively, which needs a deep stack for many.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+
+    def is_small(self) -> bool:
+        """Return whether all nodes since the last call may be read."""
+        thread, number = threading.get_ident(), next_sequence_nr()
+        made = number - self._last.get(thread, 0)
+        self._last[thread] = number
+        return made <= most_nodes_read()
 
 
 class TorchCalls:
@@ -72,9 +95,12 @@ class TorchCalls:
         if not found:
             return None
 
+        count = _NodeCount() if name == _READS_GRAPH else None
+
         def tell(call: TorchCall) -> None:
-            for method in found:
-                method(call)
+            if count is None or count.is_small():
+                for method in found:
+                    method(call)
 
         guarded: Callable[[TorchCall], None] = self._guard(tell)
         return guarded

@@ -132,10 +132,13 @@ class _Printer:
         return "\n".join(lines)
 
     def verdict(self, block: VerdictBlock) -> str:
-        """Return each sentence with its place and advice on lines below."""
-        if block.good:
-            return self.painted_start(self.wrapped(block.good), len(GOOD), Style.GOOD)
+        """Return each sentence with its place and advice on lines below.
+
+        Notes follow the line that tells that there is no problem.
+        """
         lines = []
+        if block.good:
+            lines.append(self.painted_start(self.wrapped(block.good), len(GOOD), Style.GOOD))
         for cause in block.causes:
             lines.append(self.labelled(cause.severity, cause.sentence, STATUSES[cause.severity]))
             if cause.place:

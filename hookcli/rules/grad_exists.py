@@ -129,8 +129,10 @@ def _first_step_only(report: Report, rows: list[ParameterRow]) -> RuleFinding:
     why = f" because {named_with_verb(weights)} zero: a zero initialization" if weights else ""
     message = f"{who} got zero gradients{why}; {after}"
     target = owner(weights[0]) if weights else owner(rows[0].name)
+    where = places(report)
     return RuleFinding(
-        "fail", target, "zero at first", message, len(rows), 0, places(report).get(target),
+        "fail", target, "zero at first", message, len(rows), 0,
+        where.get(target or owner(rows[0].name)),
         severity="note", cause=ZERO_INITIALIZATION,
         advice=f"run `--steps {steps + 1}` to see these gradients",
     )  # fmt: skip

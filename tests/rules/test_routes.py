@@ -130,6 +130,10 @@ def test_zeros_that_no_step_changes_are_a_problem():
 def test_a_note_is_one_in_every_format():
     report = check(Adapter(1), loss=lambda y: (y**2).sum())
     view = View(fail_on="warning")
+    for name in ("table", "markdown"):
+        text = " ".join(FORMATS[name].render(report, view).split())
+        assert "no problem found" in text, name
+        assert text.count("a zero initialization; after 1 step") >= 1, name
     names = ("json", "github", "junit", "sarif")
     made = {name: FORMATS[name].render(report, view) for name in names}
     assert [d["severity"] for d in json.loads(made["json"])["diagnoses"]] == ["note"]

@@ -122,7 +122,7 @@ class GradientUse(Observer):
         """Note which parameters get gradients, from each term of the loss."""
         if self._erased:
             self._erased.clear()
-        if not self._schedule.is_due(line_of(call.frame)):
+        if not self._schedule.is_due(line_of(call)):
             return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
@@ -149,7 +149,7 @@ class GradientUse(Observer):
 
     def clip(self, call: TorchCall) -> None:
         """Note which gradients are clipped."""
-        if not self._clips.is_due(line_of(call.frame)):
+        if not self._clips.is_due(line_of(call)):
             return
         place = places.of_frame(call.frame)
         given = call.argument(0, "parameters")

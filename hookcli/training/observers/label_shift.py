@@ -41,7 +41,7 @@ class LabelShift(Observer):
 
     def backward(self, call: TorchCall) -> None:
         """Look at the losses of the first backward passes of a line."""
-        line = line_of(call.frame)
+        line = line_of(call)
         looks = self._looks.get(line, 0)
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start

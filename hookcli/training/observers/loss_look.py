@@ -74,7 +74,7 @@ class LossLook(Observer):
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
         without_graph, self._without_graph = self._without_graph, None
-        if not self._schedule.is_due(line_of(call.frame)):
+        if not self._schedule.is_due(line_of(call)):
             return
         start = call.argument(0, "tensors")
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start

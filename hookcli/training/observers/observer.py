@@ -15,8 +15,12 @@ from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.records import Record
 from hookcli.training.roots import name_of
+from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 200  # facts of one kind that are kept
+_LOOKED_AT = frozenset(
+    {1, 2, 3, *(times * 10**power for times in (1, 3) for power in range(1, 12))}
+)
 
 
 @dataclass(slots=True)
@@ -140,14 +144,20 @@ def variable_of(value: Any, frame: FrameType | None) -> str | None:
     return name_of(value, frame)
 
 
-def line_of(frame: FrameType | None) -> tuple[str, int] | None:
-    """Return the line of the script that runs a frame, or has called it."""
-    frame = user_frame(frame)
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+def line_of(call: TorchCall) -> tuple[str, int] | None:
+    """Return the line of the script that makes a call; it is searched for once."""
+    if call.line is None:
+        frame = user_frame(call.frame)
+        if frame is not None:
+            call.line = frame.f_code.co_filename, frame.f_lineno
+    return call.line
 
 
 class LookSchedule:
-    """Decides which calls of a line are looked at: the first three, and fewer and fewer later."""
+    """Decides which calls of a line are looked at: the first three, and fewer and fewer later.
+
+    These are the 10th, 30th, 100th, 300th and so on.
+    """
 
     def __init__(self) -> None:
         self._counts: dict[Any, int] = {}
@@ -156,4 +166,4 @@ class LookSchedule:
         """Count a call of a line; return whether it is looked at."""
         count = self._counts.get(line, 0) + 1
         self._counts[line] = count
-        return count <= 3 or (count % 10 == 0 and count <= 100) or count % 500 == 0
+        return count in _LOOKED_AT

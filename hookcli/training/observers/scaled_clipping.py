@@ -43,7 +43,7 @@ class ScaledClipping(Observer):
     def clip(self, call: TorchCall) -> None:
         """Note gradients that are clipped while they are scaled."""
         self.facts.look("scaled_clipping")
-        if self._scaler is None or not self._schedule.is_due(line_of(call.frame)):
+        if self._scaler is None or not self._schedule.is_due(line_of(call)):
             return
         limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
         if isinstance(limit, int | float) and math.isinf(limit):

@@ -34,7 +34,7 @@ class Seeds(Observer):
     def seeded(self, call: TorchCall) -> None:
         """Note a seed."""
         self.facts.look("repeated_seed")
-        seed, line = call.argument(0, "seed"), line_of(call.frame)
+        seed, line = call.argument(0, "seed"), line_of(call)
         if not isinstance(seed, int) or line is None:
             return
         known = self._seeds.get((line, seed))

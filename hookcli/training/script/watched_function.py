@@ -22,6 +22,7 @@ class TorchCall:
     kwargs: dict[str, Any]
     frame: FrameType
     result: Any = None
+    line: tuple[str, int] | None = None  # of the script: see `line_of`
 
     def argument(self, number: int, name: str, default: Any = None) -> Any:
         """Return an argument that is given by position or by name."""

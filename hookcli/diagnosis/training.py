@@ -99,7 +99,8 @@ def _diverged(facts: Facts) -> Found | None:
 
 def _telling(row: CheckRow) -> tuple[str, int]:
     """Return a sort key, the most telling row first: what made a value, then at which step."""
-    made = row.rule == "finite" and row.value in FIRST and bool(row.target or row.place)
+    known = row.target or row.place or ": " in row.message  # a reason follows the colon
+    made = row.rule == "finite" and row.value in FIRST and bool(known)
     return row.severity, 0 if made else 1 if row.rule == "finite_steps" else 2
 
 

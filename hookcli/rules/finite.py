@@ -261,7 +261,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         target = in_record(first.record, target)
     yield RuleFinding(
         "fail", target, "first", first_sentence(first), first.what, 0, first.place,
-        step=first.step, advice=None if first.batch is None else _replay(first.batch),
+        step=first.step, advice=_advice_about(first),
     )  # fmt: skip
 
 
@@ -281,8 +281,17 @@ def first_sentence(first: FirstNonFinite) -> str:
     return f"{FIRST[first.what]} is not finite at {step}{at}{reason}"
 
 
-def _replay(batch: str) -> str:
-    return f"run the step again with the batch that was saved in {batch}"
+def _advice_about(first: FirstNonFinite) -> str | None:
+    """Return what to try; None for the advice of the rule, which is about an operator."""
+    if first.batch is not None:
+        return f"run the step again with the batch that was saved in {first.batch}"
+    if first.operator is not None:
+        return None
+    if first.found_by == "parameters":
+        return "look at the update of the step before it, or at the weights that were loaded"
+    if first.found_by == "replay" and not first.layer:
+        return "find these values in the data, and remove or replace them"
+    return "pass `--stop-on nonfinite` to `hookcli run`: it names the layer and saves the batch"
 
 
 RULE = Rule(

@@ -235,11 +235,12 @@ class _Once:
         tensor = tensors.get(name)
         with disable_current_modes():
             rows = () if tensor is None else (facts_row(described(name, tensor)),)
+            at = "" if tensor is None else _first_place(tensor)
         return NonFiniteValue(
             "forward",
             name.rpartition(".")[0] if kind != "input" else "",
             inputs=rows,
-            reason=f"{where} contains {kind_of(value)}",
+            reason=f"{where} contains {kind_of(value)}{at}",
             found_by="replay",
             notes=tuple(self._notes),
         )
@@ -257,6 +258,17 @@ class _Once:
         names = list(signature.parameters)
         number = int(position[1])
         return (names[number] if number < len(names) else position[0]) + path[position.end() :]
+
+
+def _first_place(tensor: torch.Tensor) -> str:
+    """Return where the values that are not finite are, such as " in 1 of 192 values, at [8, 3]"."""
+    if tensor.layout is not torch.strided or not tensor.dim() or tensor.is_quantized:
+        return ""
+    places = (~torch.isfinite(tensor.detach())).nonzero()
+    if not len(places):
+        return ""
+    first = ", the first" if len(places) > 1 else ""
+    return f" in {len(places):,} of {tensor.numel():,} values{first} at {places[0].tolist()}"
 
 
 def _nothing(*_: torch.Tensor) -> None:

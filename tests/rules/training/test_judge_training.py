@@ -82,6 +82,20 @@ def test_the_first_value_that_is_not_finite_is_the_first_sentence():
     assert verdict_of(merged(report), "error") is Verdict.FINDINGS
 
 
+def test_a_value_of_the_batch_that_is_not_finite_is_the_first_sentence():
+    report = built.exploding()
+    given = dataclasses.replace(
+        report.first_non_finite, layer="", operator=None, place=None, batch=None,
+        found_by="replay", reason="the argument x of the batch contains NaN in 1 of 8 values",
+    )  # fmt: skip
+    report = dataclasses.replace(report, first_non_finite=given, checks=())
+    first = with_training_verdict(judge_training(report, CHECKS)).diagnoses[0]
+    assert first.sentence.endswith(
+        "at step 412: the argument x of the batch contains NaN in 1 of 8 values"
+    )
+    assert first.advice == "find these values in the data, and remove or replace them"
+
+
 @pytest.mark.parametrize(
     ("figures", "more", "cause", "explains"),
     [

@@ -283,7 +283,8 @@ def test_nan_in_the_batch_is_named():
     x[1, 2] = math.nan
     found = asked_at(Net(torch.relu), x)
     assert (found.layer, found.operator) == ("", None)
-    assert found.reason == "the argument x of the batch contains NaN"
+    contains = f"contains NaN in 1 of {x.numel()} values at [1, 2]"
+    assert found.reason == f"the argument x of the batch {contains}"
     (row,) = found.inputs
     assert (row["nans"], row["min"], row["max"]) == (1, -1.0, 1.0)
 

@@ -75,6 +75,9 @@ NIGHTLY: dict[str, str] = {
     "tests/models/test_libraries.py::"
     "test_a_fragment_stands_beside_its_library_and_either_may_be_named_twice": _COMPILED,
     "tests/models/test_libraries.py::test_an_operator_that_the_library_lacks_is_refused": _COMPILED,
+    "tests/inputs/test_infer.py::test_most_of_the_zoo_is_found": (
+        "the other tests of its file, with models of one input each"
+    ),
     "tests/rules/test_false_alarms.py::test_every_sentence_about_the_zoo_was_reviewed": (
         "test_the_verdict_on_odd_models_is_true, with some of the models"
     ),

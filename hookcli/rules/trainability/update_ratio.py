@@ -20,11 +20,14 @@ from hookcli.rules.rule import (
 )
 from hookcli.rules.select import matches, owner, places
 from hookcli.rules.trainability.losses import without_loss
-from hookcli.rules.training.series import cancelled, real
+from hookcli.rules.training.series import cancelled, middle, real, series, thirds
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "update"
+_WHOLE = 1.0  # of the norm of all parameters: a larger step replaces them
+_LEAST = 30  # losses
+_MOST, _TIMES = 0.6, 1.5  # of the last losses, and of the first loss
 
 
 def _ratio(value: dict[str, Any]) -> float | None:
@@ -78,6 +81,20 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
         if known and chosen and row.name not in aside:
             largest[row.name], usual[row.name] = max(known), median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
+    worse = _above_start(training)
+    ratios = {step.step: whole for step in training.steps if (whole := real(step.update_ratio))}
+    most = max(ratios, key=ratios.__getitem__, default=None)
+    if worse is not None and most is not None and ratios[most] > min(_WHOLE, options["max"]):
+        message = (
+            f"a step of {name} changes all parameters by {ratios[most]:.3g} of their norm, and the "
+            f"loss stays above that of the first step: {worse[0]:.4g}, median {worse[1]:.4g} in "
+            "the last third"
+        )
+        yield RuleFinding(
+            "fail", "", "above", message, ratios[most], _WHOLE, report.model.place, advice=_LOWER,
+            step=most,
+        )  # fmt: skip
+        return
     for step, after in zip_longest(training.steps, training.steps[1:]):
         whole = real(step.update_ratio)
         if whole is not None and whole > options["max"] and not _helped(step, after):
@@ -91,6 +108,20 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
             )  # fmt: skip
             return
     yield from _judged(report, largest, usual, name, options)
+
+
+def _above_start(training: TrainingInfo) -> tuple[float, float] | None:
+    """Return the loss of the first step and the median of the last third, if nearly all are worse.
+
+    The first loss is that of the initial weights. None if other models change the loss, if it has
+    no known least value, or if too few losses are known.
+    """
+    losses = series(training, "loss")
+    if training.together or len(losses) < _LEAST or min(value for _, value in losses) < 0:
+        return None
+    (_, first), (_, late) = losses[0], thirds(losses)
+    worse = sum(value > first for _, value in late) / len(late)
+    return (first, middle(late)) if worse > _MOST and middle(late) > _TIMES * first else None
 
 
 def _helped(step: StepRow, after: StepRow | None) -> bool:
@@ -166,7 +197,9 @@ RULE = Rule(
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
     "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
     "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
-    "parameters together must not be above `max` at any sampled step, unless the loss falls there.",
+    "parameters together must not be above `max` at any sampled step, unless the loss falls there; "
+    "nor above 1 if more than 60 % of the last third of the losses, and their median by half, are "
+    "above the loss of the first step.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

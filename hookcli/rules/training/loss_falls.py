@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -25,6 +26,7 @@ _FALL = 0.95
 _RISES = -3.0
 _RISE = 1.1  # least factor
 NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
+_SAME, _NEARLY_ALL = 1e-3, 0.95  # of a norm, and of the steps
 _START = 3  # the losses before the training has changed much
 _CLEARLY = 0.9  # a training that reaches its floor within a third
 
@@ -74,7 +76,26 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("the losses of batches differ too much to see a fall of 5%")
         return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
+    norm = _clipped_to(report.training)
+    if norm is not None:
+        clipped = f"the gradient has the norm {norm:.3g} in each step, as clipping leaves it"
+        message = f"{clipped}, and {message}"
+        yield RuleFinding("fail", "", "clipped", message, last, first, place, advice=_LIMIT)
+        return
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
+
+
+def _clipped_to(training: TrainingInfo) -> float | None:
+    """Return the norm that clipping gives the gradient in each step of SGD; None if it does not.
+
+    Other optimizers divide by the size of the gradients, so that it does not matter.
+    """
+    norms = [value for _, value in series(training, "grad_norm")]
+    if training.optimizer is None or training.optimizer.type != "SGD" or len(norms) < _LEAST:
+        return None
+    usual = median(norms)
+    alike = sum(abs(norm - usual) <= _SAME * usual for norm in norms)
+    return usual if usual > 0 and alike >= _NEARLY_ALL * len(norms) else None
 
 
 def _is_clear(early: Series, late: Series) -> bool:
@@ -97,6 +118,7 @@ def _fell(losses: Series, early: Series, late: Series) -> bool:
     return below(late, early) - 0.5 > _FALLS * deviation(len(late), len(early))
 
 
+_LIMIT = "raise the limit of the clipping, or log the norms before it and choose one above most"
 _LOWER = "lower the learning rate, clip the gradients, and check the sign of the loss"
 _CHECK = (
     "check the learning rate and the other findings; train on one batch: the loss of a model that "
@@ -117,7 +139,8 @@ RULE = Rule(
     "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
     "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
     "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
-    "that only falls to that of a guess, passes.",
+    "that only falls to that of a guess, passes. If the gradient that SGD uses has the same norm in "
+    "95 % of the steps, the finding names the clipping.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -16,6 +16,7 @@ from hookcli.rules.training.series import below, cancelled, thirds
 from hookcli.spec.checks import CheckSpec
 from tests.formats import training_reports as built
 
+SGD = OptimizerInfo("SGD", 8, 0, 1, {"lr": 0.1})
 ADAM = OptimizerInfo("Adam", 8, 0, 1, {"lr": 0.01})
 NAMES = [row.name for row in built.record().parameters]
 
@@ -125,6 +126,15 @@ FOUND = [
     ("loss_scale", {"scale": lambda i: 2.0 ** (8 - i)}, {}, "collapses from 256"),
     ("update_ratio", {"update_ratio": lambda i: 60.0 if i < 1 else 0.1, "loss": UP}, {}, "by 60"),
     (
+        "update_ratio", {"update_ratio": lambda i: 3.5 if i < 3 else None, "loss": UP}, {},
+        "by 3.5 of their norm, and the loss stays above that of the first step: 1, median 10.95",
+    ),
+    (
+        "loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {"optimizer": SGD},
+        "the gradient has the norm 1e-05 in each step, as clipping leaves it, and the loss does",
+    ),
+    ("loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {}, "the loss does not fall: med"),
+    (
         "update_ratio", {},
         {"updates": (UpdateRow("fc1.weight", (1e-12, 1e-11, 2e-12), True),)}, "below 1e-08",
     ),
@@ -172,6 +182,9 @@ FINE = [
     ("learning_rate", {"lr": lambda i: min(i, 119 - i) / 100}, {}),  # a warm-up, and 0 at the end
     # Small weights that become large, with a lower loss.
     ("update_ratio", {"update_ratio": lambda i: 60.0 if i < 1 else 0.1}, {}),
+    # Large steps of a training whose loss falls, and a loss that rises with small steps.
+    ("update_ratio", {"update_ratio": lambda _: 3.5}, {}),
+    ("update_ratio", {"update_ratio": lambda _: 0.5, "loss": UP}, {}),
     # A batch norm in eval mode next to others, and a frozen backbone.
     ("eval_while_training", {}, {"eval_modules": ("bn",), "train_modules": ("drop",)}),
     ("graphless_training", {}, {"graphless": 4, "evaluations": 4, "train_modules": ("drop",)}),

@@ -139,8 +139,8 @@ RULE = Rule(
     "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
     "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
     "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
-    "that only falls to that of a guess, passes. If the gradient of SGD has the same norm in 95 % of "
-    "the steps, the finding names the clipping.",
+    "that only falls to that of a guess, passes. If the gradient of SGD has the same norm in 95 % "
+    "of the steps, the finding names the clipping.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -87,8 +87,7 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
     if worse is not None and most is not None and ratios[most] > min(_WHOLE, options["max"]):
         message = (
             f"a step of {name} changes all parameters by {ratios[most]:.3g} of their norm, and the "
-            f"loss stays above that of the first step: {worse[0]:.4g}, median {worse[1]:.4g} in "
-            "the last third"
+            f"loss stays above its start: {worse[0]:.4g}, median {worse[1]:.4g} at the end"
         )
         yield RuleFinding(
             "fail", "", "above", message, ratios[most], _WHOLE, report.model.place, advice=_LOWER,

@@ -127,7 +127,7 @@ FOUND = [
     ("update_ratio", {"update_ratio": lambda i: 60.0 if i < 1 else 0.1, "loss": UP}, {}, "by 60"),
     (
         "update_ratio", {"update_ratio": lambda i: 3.5 if i < 3 else None, "loss": UP}, {},
-        "by 3.5 of their norm, and the loss stays above that of the first step: 1, median 10.95",
+        "by 3.5 of their norm, and the loss stays above its start: 1, median 10.95 at the end",
     ),
     (
         "loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {"optimizer": SGD},

@@ -212,3 +212,13 @@ def test_steps_that_are_named_are_not_omitted(monkeypatch):
             assert chosen.is_sampled(step, 0.0) is (step == 3 if text == "3" else True)
             chosen.took(100.0, sampled=True)
         assert chosen.omitted == 0
+
+
+def test_the_last_step_is_observed_whatever_is_selected(monkeypatch):
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: 0.0)
+    spec = TrainingSpec(parse_steps("0,every:4", ""), max_steps=10)
+    assert [step for step in range(12) if sampling.is_selected(spec, step)] == [0, 4, 8, 9]
+    chosen = Sampling(spec)
+    chosen.took(1.0, sampled=False)
+    chosen.took(100.0, sampled=True)  # too long: no step of `every` is observed any more
+    assert [step for step in range(10) if chosen.is_sampled(step, 0.0)] == [0, 9]

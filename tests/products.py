@@ -81,6 +81,10 @@ NIGHTLY: dict[str, str] = {
     "tests/rules/test_false_alarms.py::test_every_sentence_about_the_zoo_was_reviewed": (
         "test_the_verdict_on_odd_models_is_true, with some of the models"
     ),
+    "tests/worker/test_progress.py::test_ranks": "the other tests of its file, in one process",
+    "tests/worker/test_progress.py::test_runs_without_hooks_are_told_from_the_one_with_them": (
+        "the other tests of its file"
+    ),
     "tests/test_tiers.py::test_importing_the_files_of_pure_tests_imports_no_torch": (
         "tests/tiers.py, which watches each pure test while it runs"
     ),

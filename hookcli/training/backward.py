@@ -73,7 +73,7 @@ def running_backward(task: int) -> BackwardPass:
         return BackwardPass(task, None, None, None)
     frame, name = found
     values = frame.f_locals  # a new dictionary each time
-    start = _only(values.get(name))
+    start = only_tensor(values.get(name))
     loss = None if start is None else _value_of(start)
     return BackwardPass(
         task,
@@ -121,7 +121,8 @@ def passes_of_step(passes: Sequence[BackwardPass]) -> list[BackwardPass]:
     return [] if any(one.is_inner for one in passes) else list(passes)
 
 
-def _only(tensors: Any) -> torch.Tensor | None:
+def only_tensor(tensors: Any) -> torch.Tensor | None:
+    """Return the tensor if there is one, also alone in a list or tuple."""
     if isinstance(tensors, list | tuple) and len(tensors) == 1:
         tensors = tensors[0]
     return tensors if isinstance(tensors, torch.Tensor) else None

@@ -59,6 +59,11 @@ def largest_decay(optimizer: Any) -> float | None:
     return max((float(value) for value in values if value is not None), default=None)
 
 
+def parameters_of(optimizer: Any) -> list[torch.Tensor]:
+    """Return the parameters of all groups."""
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def largest_rate(optimizer: Any) -> float | None:
     """Return the largest learning rate of several groups; None if there is only one group."""
     groups = optimizer.param_groups
@@ -134,7 +139,7 @@ class Record:
 
     def _lend(self, optimizer: Any) -> None:
         """Use the parameters that the root only has during its calls, if it trains those."""
-        held = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+        held = {id(p): p for p in parameters_of(optimizer)}
         lent = {name: held[key] for key, name in self.root.names_in_call.items() if key in held}
         if lent and not self.root.parameter_ids() & held.keys():
             self.model = backend_of(LooseParameters(lent))
@@ -165,7 +170,7 @@ class Record:
 
     def hold(self, optimizer: Any) -> None:
         """Take over the parameters and options of an optimizer: it may get more at any time."""
-        held = [p for group in optimizer.param_groups for p in group["params"]]
+        held = parameters_of(optimizer)
         ids = {id(info.tensor) for info in self.model.parameters()}
         own = [p for p in held if id(p) in ids]
         self._others = [p for p in held if id(p) not in ids]

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record
+from hookcli.training.records import Record, parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids
 from hookcli.training.sampling import Sampling
@@ -42,7 +42,7 @@ class TrainedRoots:
         It steps `inside` a backward pass if that is so, with others that are counted as one.
         """
         self._seen.optimizers[id(optimizer)] = optimizer
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        parameters = parameters_of(optimizer)
         records = []
         roots = self._roots_of(parameters)
         for root in roots:

@@ -41,7 +41,7 @@ from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
-from hookcli.training.records import Record, largest_rate, learning_rate
+from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.sampling import is_selected
@@ -270,7 +270,7 @@ class Watch:
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._backward.pending)))
         self._tell_step(optimizer, records)
-        norm = gradient_norm([p for group in optimizer.param_groups for p in group["params"]])
+        norm = gradient_norm(parameters_of(optimizer))
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         own = self._backward.of_step(records)
         for record in records:
@@ -322,8 +322,8 @@ class Watch:
                 break
         if not self._stepping:
             return False
-        outer = {id(p) for group in self._stepping[-1][0].param_groups for p in group["params"]}
-        return all(id(p) in outer for group in optimizer.param_groups for p in group["params"])
+        outer = {id(p) for p in parameters_of(self._stepping[-1][0])}
+        return all(id(p) in outer for p in parameters_of(optimizer))
 
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         step = record.end(inside)
@@ -423,7 +423,7 @@ class Watch:
             self._merging = task, []
             engine: Any = execution_engine
             engine.queue_callback(self._guard(self._end_merged))
-        own = [p for group in optimizer.param_groups for p in group["params"]]
+        own = parameters_of(optimizer)
         passes = self._backward.pending[-1:]
         for record in records:
             if not record.is_running:

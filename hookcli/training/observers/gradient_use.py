@@ -12,16 +12,16 @@ import torch
 
 from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
 from hookcli.models import places
+from hookcli.training.backward import only_tensor
 from hookcli.training.norms import gradient_norm, local, outside_modes
 from hookcli.training.observers.loss_source import Term, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
     line_of,
-    parameters_of,
     variable_of,
 )
-from hookcli.training.records import Record
+from hookcli.training.records import Record, parameters_of
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
@@ -124,10 +124,9 @@ class GradientUse(Observer):
             self._erased.clear()
         if not self._schedule.is_due(line_of(call)):
             return
-        start = call.argument(0, "tensors")
-        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+        start = only_tensor(call.argument(0, "tensors"))
         frame = user_frame(call.frame)
-        if frame is None or not isinstance(start, torch.Tensor) or call.argument(4, "inputs"):
+        if frame is None or start is None or call.argument(4, "inputs"):
             return
         place = places.of_frame(frame)
         self.facts.look("unused_term", "erased_gradient")

@@ -11,6 +11,7 @@ import torch
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.backward import only_tensor
 from hookcli.training.non_finite.find import obstacle_of
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.isolated import run_isolated
@@ -43,9 +44,8 @@ class LabelShift(Observer):
         """Look at the losses of the first backward passes of a line."""
         line = line_of(call)
         looks = self._looks.get(line, 0)
-        start = call.argument(0, "tensors")
-        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
-        if looks >= _LOOKS or not isinstance(start, torch.Tensor) or start.numel() != 1:
+        start = only_tensor(call.argument(0, "tensors"))
+        if looks >= _LOOKS or start is None or start.numel() != 1:
             return
         self._looks[line] = looks + 1
         place = places.of_frame(user_frame(call.frame))

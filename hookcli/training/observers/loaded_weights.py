@@ -12,8 +12,8 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
-from hookcli.training.observers.observer import Observer, parameters_of, variable_of
-from hookcli.training.records import Record
+from hookcli.training.observers.observer import Observer, variable_of
+from hookcli.training.records import Record, parameters_of
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST_KEYS = 100_000

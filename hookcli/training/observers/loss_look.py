@@ -23,6 +23,7 @@ from hookcli.models import places
 from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_source import (
     Term,
     calls_in,
@@ -32,7 +33,8 @@ from hookcli.training.observers.loss_source import (
     terms,
     user_frame,
 )
-from hookcli.training.observers.observer import LookSchedule, Observer, line_of, parameters_of
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.records import parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 
@@ -76,10 +78,9 @@ class LossLook(Observer):
         without_graph, self._without_graph = self._without_graph, None
         if not self._schedule.is_due(line_of(call)):
             return
-        start = call.argument(0, "tensors")
-        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+        start = only_tensor(call.argument(0, "tensors"))
         frame = user_frame(call.frame)
-        if frame is None or not isinstance(start, torch.Tensor) or start.grad_fn is None:
+        if frame is None or start is None or start.grad_fn is None:
             return
         place = places.of_frame(frame)
         looks = self._looks[place] = self._looks.get(place, 0) + 1

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-import torch
-
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.loss_source import user_frame
@@ -132,11 +130,6 @@ def overrides(observer: Observer, method: str) -> bool:
 def methods(observers: Sequence[Observer], name: str) -> tuple[Callable[..., None], ...]:
     """Return a method of all observers that define it."""
     return tuple(getattr(one, name) for one in observers if overrides(one, name))
-
-
-def parameters_of(optimizer: Any) -> list[torch.Tensor]:
-    """Return the parameters of an optimizer."""
-    return [p for group in optimizer.param_groups for p in group["params"]]
 
 
 def variable_of(value: Any, frame: FrameType | None) -> str | None:

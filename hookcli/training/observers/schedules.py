@@ -15,8 +15,8 @@ from hookcli.training.observers.loss_source import (
     unwrapped,
     user_frame,
 )
-from hookcli.training.observers.observer import Observer, parameters_of
-from hookcli.training.records import Record, largest_rate, learning_rate
+from hookcli.training.observers.observer import Observer
+from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # schedulers

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from hookcli.report.report import LayerRow, ParameterRow, Report
 from hookcli.report.values import Leaf
@@ -95,3 +96,12 @@ def modules_above(parameter: str) -> Iterator[str]:
 def leaves_of(row: LayerRow, part: str) -> tuple[Leaf, ...]:
     """Return the tensors of the "input" or "output" of a call."""
     return row.inputs if part == "input" else row.outputs
+
+
+def rows_with(report: Report, probe: str, key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the target and the value of the measurements of a probe that have a key.
+
+    One without it tells only that the probe looked.
+    """
+    rows = ((m.target, m.value) for m in report.measurements if m.probe == probe)
+    return [(name, value) for name, value in rows if isinstance(value, Mapping) and key in value]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import owner, places
+from hookcli.rules.select import owner, places, rows_with
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 UNSEEN = "the modules were not looked at"
 _NAMED = 2
-
-
-def _found(report: Report, probe: str, key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the rows with a key, by name; another one only tells that the probe looked."""
-    rows = ((m.target, m.value) for m in report.measurements if m.probe == probe)
-    return [(name, value) for name, value in rows if isinstance(value, Mapping) and key in value]
 
 
 def _passed(report: Report, probe: str, message: str) -> RuleFinding:
@@ -32,7 +25,7 @@ def _passed(report: Report, probe: str, message: str) -> RuleFinding:
 def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for the batch norms with each setting."""
     groups: dict[float | None, list[tuple[str, str | None]]] = {}
-    for name, value in _found(report, NORMS, "momentum"):
+    for name, value in rows_with(report, NORMS, "momentum"):
         groups.setdefault(value["momentum"], []).append((name, value["place"]))
     for momentum, rows in groups.items():
         names = join_names([f"'{name}'" for name, _ in rows], _NAMED)
@@ -61,7 +54,7 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each parameter with the values of a mask."""
-    found = _found(report, MASKS, "shape")
+    found = rows_with(report, MASKS, "shape")
     where = places(report) if found else {}
     for name, value in found:
         message = (
@@ -81,7 +74,7 @@ def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.run.loss is None:
         yield skipped(NO_BACKWARD)
         return
-    found = _found(report, UNITS, "units")
+    found = rows_with(report, UNITS, "units")
     where = places(report) if found else {}
     for name, value in found:
         message = (

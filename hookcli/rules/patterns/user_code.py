@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import rows_with
 from hookcli.spec.checks import request_probe
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED = "repeated_modules"
 UNREAD_CODE = "the source of the model was not read"
-
-
-def _found(report: Report, probe: str) -> list[tuple[Measurement, Mapping[str, Any]]]:
-    rows = ((m, m.value) for m in report.measurements if m.probe == probe)
-    return [(row, value) for row, value in rows if isinstance(value, Mapping) and "place" in value]
 
 
 def _passed(report: Report, probe: str, message: str) -> RuleFinding:
@@ -27,13 +21,13 @@ def _passed(report: Report, probe: str, message: str) -> RuleFinding:
 
 def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each call whose result is lost."""
-    found = _found(report, DISCARDED)
-    for row, value in found:
-        name, place = value["call"], value["place"]
-        message = f"`{name}` at {place} returns a new tensor, which nothing uses: it has no effect"
+    found = rows_with(report, DISCARDED, "place")
+    for name, value in found:
+        call, place = value["call"], value["place"]
+        message = f"`{call}` at {place} returns a new tensor, which nothing uses: it has no effect"
         yield RuleFinding(
-            "fail", row.target, str(name), message, place=place,
-            advice=f"assign the result, as in `x = x.{name}(...)`",
+            "fail", name, str(call), message, place=place,
+            advice=f"assign the result, as in `x = x.{call}(...)`",
         )  # fmt: skip
     if not found:
         yield _passed(
@@ -43,14 +37,14 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each backward that autograd does not call."""
-    found = _found(report, BACKWARDS)
-    for row, value in found:
+    found = rows_with(report, BACKWARDS, "place")
+    for name, value in found:
         message = (
             f"{value['module']} is an nn.Module, so autograd never calls its method `backward`: "
             "gradients pass as those of its forward"
         )
         yield RuleFinding(
-            "fail", row.target, "backward", message, place=value["place"],
+            "fail", name, "backward", message, place=value["place"],
             advice="make it a `torch.autograd.Function` with static methods, and call its `apply`",
         )  # fmt: skip
     if not found:
@@ -59,7 +53,7 @@ def _backwards(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each input that is not read."""
-    found = _found(report, UNREAD)
+    found = rows_with(report, UNREAD, "place")
     for _, value in found:
         message = f"forward does not read its argument '{value['argument']}', which is in the batch"
         yield RuleFinding(
@@ -72,15 +66,15 @@ def _unread(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each list that has one module several times."""
-    found = _found(report, REPEATED)
-    for row, value in found:
+    found = rows_with(report, REPEATED, "place")
+    for name, value in found:
         count = value["entries"]
         message = (
-            f"the {count} entries of '{row.target}' are one module, since {value['place']} "
+            f"the {count} entries of '{name}' are one module, since {value['place']} "
             "multiplies a list: they share their parameters"
         )
         yield RuleFinding(
-            "fail", row.target, "repeated", message, count, 1, value["place"], severity="note",
+            "fail", name, "repeated", message, count, 1, value["place"], severity="note",
             advice=f"to have {count} modules, write `[... for _ in range({count})]`",
         )  # fmt: skip
     if not found:

@@ -41,6 +41,8 @@ PRODUCTS: dict[str, int] = {
     "tests/ci/test_action.py::test_no_file_s_name_is_run_or_becomes_an_output": 0,
     "tests/worker/test_hostile.py::test_a_forward_without_end_is_ended_at_the_timeout": 0,
     # A library, a script or an architecture that is imported anew each.
+    "tests/comparison/test_faults.py::test_the_command_line_finds_it_too": 0,
+    "tests/engine/test_odd_models.py::test_every_format_renders": 0,
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
     "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,

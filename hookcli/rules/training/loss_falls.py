@@ -78,7 +78,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
     norm = _clipped_to(report.training)
     if norm is not None:
-        clipped = f"the gradient has the norm {norm:.3g} in each step, as clipping leaves it"
+        clipped = f"the gradient norm is {norm:.3g} in each step, as after clipping"
         message = f"{clipped}, and {message}"
         yield RuleFinding("fail", "", "clipped", message, last, first, place, advice=_LIMIT)
         return
@@ -118,7 +118,7 @@ def _fell(losses: Series, early: Series, late: Series) -> bool:
     return below(late, early) - 0.5 > _FALLS * deviation(len(late), len(early))
 
 
-_LIMIT = "raise the limit of the clipping, or log the norms before it and choose one above most"
+_LIMIT = "raise the limit of the clipping: most norms before it should be below the limit"
 _LOWER = "lower the learning rate, clip the gradients, and check the sign of the loss"
 _CHECK = (
     "check the learning rate and the other findings; train on one batch: the loss of a model that "

@@ -131,7 +131,7 @@ FOUND = [
     ),
     (
         "loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {"optimizer": SGD},
-        "the gradient has the norm 1e-05 in each step, as clipping leaves it, and the loss does",
+        "the gradient norm is 1e-05 in each step, as after clipping, and the loss does not fall",
     ),
     ("loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {}, "the loss does not fall: med"),
     (

@@ -68,15 +68,15 @@ def folders() -> str:
 
 
 def evidence() -> str:
-    """Each rule that is judged for a verdict, and what its sentence rests on."""
+    """Each rule that is judged for a verdict, and what its sentence is based on."""
     rules = [rule for rule in CATALOGUE.values() if rule.diagnoses or rule.safe or rule.of_training]
     return table(
-        ["rule", "says that", "severity", "rests on"],
-        ([f"`{rule.name}`", rule.says, rule.severity, _rests_on(rule)] for rule in rules),
+        ["rule", "says that", "severity", "based on"],
+        ([f"`{rule.name}`", rule.says, rule.severity, _basis_of(rule)] for rule in rules),
     )
 
 
-def _rests_on(rule: Rule) -> str:
+def _basis_of(rule: Rule) -> str:
     options = rule.filled({})
     needed = {one.name: PROBES[one.name] for one in (*rule.needs(options), *rule.watches(options))}
     runs = [one.cost for one in needed.values() if one.way in {Way.RERUNS, Way.SEPARATE}]
@@ -87,7 +87,7 @@ def _rests_on(rule: Rule) -> str:
     return "steps in detail" if rule.of_training and not rule.diagnoses else "the run"
 
 
-def test_the_guide_tells_what_each_rule_of_the_verdict_rests_on():
+def test_the_guide_tells_what_each_rule_of_the_verdict_is_based_on():
     check_parts(DOCS / "guides" / "verdict.md", {"evidence": evidence})
 
 

@@ -8,7 +8,15 @@ from typing import Any, Literal, TypeAlias
 from hookcli.report.values import Count, Index, Number, Shape, Size, absent
 
 Differing: TypeAlias = Literal[
-    "parameters", "gradients", "learning rate", "steps", "backwards", "modes", "losses"
+    "parameters",
+    "gradients",
+    "learning rate",
+    "steps",
+    "forwards",
+    "backwards",
+    "modes",
+    "losses",
+    "optimizer",
 ]
 
 
@@ -143,15 +151,18 @@ class PartNorms:
 
 @dataclass(frozen=True, slots=True)
 class StepDigests:
-    """Digests of the parameters that a rank has, after steps: equal values have equal digests.
+    """Digests of the parameters that a rank has, around steps: equal values have equal digests.
 
-    `names` are the parameters. `steps` has a digest of all of them by step. `each` has those of
-    each parameter, of eight characters in one string, for some of the steps.
+    `names` are the parameters of the optimizer. `moments` has a digest of all of them: 2n is before
+    step n, when its gradients are there, 2n + 1 after it. `each` has those of each parameter, of
+    eight characters in one string, for some of the moments. `unused` is the number of forwards
+    after the last step.
     """
 
     names: tuple[str, ...]
-    steps: dict[Index, str]
+    moments: dict[Index, str]
     each: dict[Index, str]
+    unused: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,9 @@ class RankParting:
 
     `what` tells what differs, such as "gradients". `target`
     is the first parameter that differs, or "". `value` is that of `rank` and `of_other` that of
-    `other`. `again` is the first later step after which both agree again.
+    `other`. If `before`, it differs before the step, not only after it. `again` is the first later
+    step before or after which both agree again, if they do so in turns. `apart` is the number of
+    parameters that differ first, of `copies` that both ranks have.
     """
 
     what: Differing
@@ -170,7 +183,10 @@ class RankParting:
     target: str
     value: Any
     of_other: Any
+    before: bool | None = absent()  # it is a field()
     again: Index | None = absent()  # noqa: RUF009  # it is a field()
+    apart: Count | None = absent()  # noqa: RUF009  # it is a field()
+    copies: Count | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

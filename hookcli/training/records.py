@@ -14,6 +14,7 @@ from hookcli.engine.loop.step_gradients import StepGradients
 from hookcli.engine.statistics.digest import digest
 from hookcli.engine.statistics.statistics import norm_of
 from hookcli.models.backend import backend_of
+from hookcli.report.distributed import StepDigests
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
@@ -226,6 +227,8 @@ class Record:
             if one.scale is not None:
                 step.scale = one.scale
                 break
+        if self._step_digests is not None:
+            self._step_digests.note(2 * step.step, self.own)
         if self._parts is not None and noted and not partly:
             step.parts = self._parts.gradients(self.own)
         if passes and id(self) in passes[0].left:
@@ -345,7 +348,7 @@ class Record:
             if self._parts is not None:
                 step.parts = self._parts.gradients(self.own)
         if self._step_digests is not None and measured:
-            self._step_digests.note(self.steps.total, self.own)
+            self._step_digests.note(2 * self.steps.total + 1, self.own)
         if step.sampled:
             if inside:
                 self.gradients.note(step.step)
@@ -488,10 +491,16 @@ class Record:
             modes=root.modes.info(),
             losses=root.losses or None,
             groups=None if self._parts is None else self._parts.rows(self.own),
-            step_digests=None
-            if self._step_digests is None
-            else self._step_digests.rows({id(i.tensor): i.name for i in self.model.parameters()}),
+            step_digests=self._digests_of_steps(),
         )
+
+    def _digests_of_steps(self) -> StepDigests | None:
+        keeper = self._step_digests
+        if keeper is None:
+            return None
+        keeper.note(2 * self.steps.total, self.own)  # the script may have changed them at its end
+        names = {id(info.tensor): info.name for info in self.model.parameters()}
+        return keeper.rows(names, self.root.forwards)
 
     def _local_norms(
         self, name: str, count: int

@@ -46,7 +46,8 @@ class Gpt(nn.Module):
         super().__init__()
         self.words, self.places = nn.Embedding(37, width), nn.Embedding(6, width)
         self.blocks = nn.ModuleList(
-            nn.Sequential(Attention(width, width // 4), Mlp(width, 4 * width)) for _ in range(layers)
+            nn.Sequential(Attention(width, width // 4), Mlp(width, 4 * width))
+            for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, 37, bias=False)
@@ -125,7 +126,7 @@ class Vit(nn.Module):
 
 
 class Scaled(nn.Module):
-    """A parameter of one element, one without dimensions inside of a product, and a frozen layer."""
+    """A parameter of one element, and a frozen layer."""
 
     def __init__(self) -> None:
         super().__init__()

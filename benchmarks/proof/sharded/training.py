@@ -38,7 +38,9 @@ def mesh_of(mode: str, world: int):
     if mode in {"hsdp", "2d"}:
         names = ("replicate", "shard") if mode == "hsdp" else ("dp", "tp")
         return init_device_mesh("cpu", (world // 2, 2), mesh_dim_names=names)
-    return init_device_mesh("cpu", (world,), mesh_dim_names=("tp" if mode in {"tp", "sp"} else "dp",))
+    return init_device_mesh(
+        "cpu", (world,), mesh_dim_names=("tp" if mode in {"tp", "sp"} else "dp",)
+    )
 
 
 def split(model: nn.Module, mesh, *, sequence: bool) -> None:
@@ -133,7 +135,9 @@ def train(name: str, mode: str, mesh) -> list[dict]:
         batch = share(batch_of(generator), mode, mesh)
         if name == "bf16" and batch.is_floating_point():
             batch = batch.bfloat16()
-        loss = model(batch).float().square().mean() if name == "bf16" else model(batch).square().mean()
+        loss = (
+            model(batch).float().square().mean() if name == "bf16" else model(batch).square().mean()
+        )
         optimizer.zero_grad()
         loss.backward()
         named = {n.removeprefix("module."): p for n, p in model.named_parameters()}

@@ -102,9 +102,7 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     own = training_from_json(text)
     report = own
     if own.tracking.world_size > 1 and not end.rank:
-        from hookcli.report.ranks.join_trainings import join_trainings
-
-        report = join_trainings([own, *map(training_from_json, others)])
+        report = _joined(own, others)
         write_own(_judged(own, end), end.targets)
     report = _judged(report, end)
     root, start = source_root()
@@ -127,6 +125,17 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     if count and not report.script.status:
         note_findings(count, end.fail_on, end.console)
     return FOUND if count else Status.FINE
+
+
+def _joined(own: TrainingReport, others: Sequence[bytes]) -> TrainingReport:
+    """Return the report of all ranks; that of rank 0 alone if they cannot be joined."""
+    from hookcli.report.ranks.join_trainings import join_trainings
+
+    try:
+        return join_trainings([own, *map(training_from_json, others)])
+    except Exception as error:  # noqa: BLE001  # no report may be lost, whatever the ranks left
+        why = f"the ranks are not joined: {type(error).__name__}: {error}"
+        return dataclasses.replace(own, warnings=(*own.warnings, why))
 
 
 def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:

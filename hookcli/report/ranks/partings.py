@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hookcli.report.distributed import JoinedRanks, RankParting, StepDigests
 from hookcli.report.ranks.pieces import piece_of, value_of
@@ -29,7 +29,6 @@ class _Rank:
     """What is compared of one rank. `keys` tell of each parameter which ranks have the same one."""
 
     info: TrainingInfo
-    complete: bool
     keys: dict[str, Key]
     steps: dict[int, StepRow]
     digests: StepDigests | None
@@ -53,30 +52,38 @@ def compare_ranks(
     averaged = _averaged(groups)
     partings = [
         *_parameters(known, groups),
+        *_optimizers(known),
         *_rates(known),
-        *_backwards(known),
+        *_counts(known, "forwards"),
+        *_counts(known, "backwards"),
+        *_totals(known),
         *_modes(known),
         *(_gradients(groups) if averaged else ()),
         *_losses(known),
     ]
-    compared = [
-        one.digests.steps.keys() for group in groups for one in group.values() if one.digests
-    ]
+    digests = [one.digests for one in known.values()]
+    compared = [set(one.moments) for one in digests if one is not None]
     ranks = dataclasses.replace(
         ranks,
-        steps=len(set.intersection(*map(set, compared))) if compared else 0,
-        compared=sum(len(group) for group in groups),
+        steps=sum(moment % 2 for moment in set.intersection(*compared)) if compared else 0,
+        compared=max(sum(len(group) for group in groups), _sharing(known)),
         averaged=averaged,
     )
     return partings, ranks
 
 
+def _sharing(ranks: Mapping[int, _Rank]) -> int:
+    """Return the number of ranks that have a copy of a parameter of another one."""
+    copies = Counter(
+        item for one in ranks.values() if one.digests is not None for item in one.keys.items()
+    )
+    return sum(any(copies[item] > 1 for item in one.keys.items()) for one in ranks.values())
+
+
 def _rank(report: Report, info: TrainingInfo) -> _Rank:
-    trained = {row.name for row in info.updates} or {row.name for row in report.parameters}
     return _Rank(
         info=info,
-        complete=report.status == "complete",
-        keys={row.name: _key(row) for row in report.parameters if row.name in trained},
+        keys={row.name: _key(row) for row in report.parameters},
         steps={row.step: row for row in info.steps},
         digests=info.step_digests,
     )
@@ -130,57 +137,81 @@ def _parameters(
 
 def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
     """Yield what differs between ranks whose parameters are all copies."""
-    steps = {rank: one.digests.steps for rank, one in group.items() if one.digests is not None}
-    told: set[int] = set()
-    for step in sorted(set().union(*steps.values())):
-        there = {rank: of[step] for rank, of in steps.items() if step in of}
-        for rank, other in _odd(there):
-            if rank not in told:
-                told.add(rank)
-                yield _of_parameters(group, rank, other, step)
+    digests = {rank: one.digests for rank, one in group.items() if one.digests is not None}
+    names = {rank: one.names for rank, one in digests.items()}
+    usual = Counter(names.values()).most_common(1)[0][0] if names else ()
+    there = {rank: one.moments for rank, one in digests.items() if names[rank] == usual}
+    if len(there) < 2:
+        return
+    partners: dict[int, dict[int, int]] = {}  # of each rank that differs, by moment
+    moments = sorted(set.intersection(*map(set, there.values())))
+    for moment in moments:
+        for rank, other in _odd({rank: of[moment] for rank, of in there.items()}):
+            partners.setdefault(rank, {})[moment] = other
+    for rank, others in partners.items():
+        moment, again = _lasting(moments, others)
+        parting = _of_parameters(group, rank, others[moment], moment)
+        yield dataclasses.replace(parting, again=None if again is None else again // 2)
 
 
-def _of_parameters(group: Mapping[int, _Rank], rank: int, other: int, step: int) -> RankParting:
+def _lasting(moments: Sequence[int], apart: Mapping[int, int]) -> tuple[int, int | None]:
+    """Return the moment from which a rank differs to the end, and None; else the first of all.
+
+    If it is as the others again, or was so in turns that are as long as the last, the second value
+    is the first moment of that: parameters that are averaged every few steps.
+    """
+    runs: list[list[int]] = []  # moments that differ, in a row
+    before = False
+    for moment in moments:
+        if moment in apart:
+            if not before:
+                runs.append([])
+            runs[-1].append(moment)
+        before = moment in apart
+    *healed, last = runs
+    again = next((m for m in moments if m > runs[0][-1] and m not in apart), None)
+    if last[-1] != moments[-1] or (healed and len(last) <= max(map(len, healed))):
+        return runs[0][0], again
+    return last[0], None
+
+
+def _of_parameters(group: Mapping[int, _Rank], rank: int, other: int, moment: int) -> RankParting:
     mine, theirs = group[rank].digests, group[other].digests
-    target, values = "", ("", "")
+    apart: list[tuple[str, str, str]] = []
     if mine is not None and theirs is not None:
-        for at in sorted(mine.each.keys() & theirs.each.keys()):
-            if at < step:
-                continue
-            found = _first_apart(mine, theirs, at, group[rank].keys)
-            if found is not None:
-                target, *pair = found
-                values = (pair[0], pair[1])
-            break
-        again = next(
-            (
-                at
-                for at in sorted(mine.steps.keys() & theirs.steps.keys())
-                if at > step and mine.steps[at] == theirs.steps[at]
-            ),
-            None,
-        )
-    else:
-        again = None
-    return RankParting("parameters", rank, other, step, target, *values, again=again)
+        at = min((at for at in mine.each.keys() & theirs.each.keys() if at >= moment), default=None)
+        if at is not None:
+            apart = list(_apart(mine, theirs, at, group[rank].keys))
+    target, value, of_other = apart[0] if apart else ("", "", "")
+    return RankParting(
+        "parameters",
+        rank,
+        other,
+        moment // 2,
+        target,
+        value,
+        of_other,
+        before=moment % 2 == 0,
+        apart=len(apart) or None,
+        copies=len(() if mine is None else mine.names),
+    )
 
 
-def _digest(digests: StepDigests, step: int, index: int) -> str:
-    return digests.each[step][index * _LENGTH : (index + 1) * _LENGTH]
+def _digest(digests: StepDigests, moment: int, index: int) -> str:
+    return digests.each[moment][index * _LENGTH : (index + 1) * _LENGTH]
 
 
-def _first_apart(
-    mine: StepDigests, theirs: StepDigests, step: int, names: Iterable[str]
-) -> tuple[str, str, str] | None:
-    """Return the first parameter whose digests differ after a step, and both."""
+def _apart(
+    mine: StepDigests, theirs: StepDigests, moment: int, names: Iterable[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the parameters whose digests differ at a moment, with both."""
     ours = {name: i for i, name in enumerate(mine.names)}
     others = {name: i for i, name in enumerate(theirs.names)}
     for name in names:
         if name in ours and name in others:
-            pair = _digest(mine, step, ours[name]), _digest(theirs, step, others[name])
+            pair = _digest(mine, moment, ours[name]), _digest(theirs, moment, others[name])
             if pair[0] != pair[1] and _UNKNOWN not in pair:
-                return name, *pair
-    return None
+                yield name, *pair
 
 
 def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
@@ -197,22 +228,32 @@ def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
         for i, name in enumerate(() if digests is None else digests.names):
             if name in one.keys:
                 shared.setdefault((name, one.keys[name]), {})[rank] = i
-    told: set[int] = set()
     digests_of = {rank: one.digests for rank, one in chosen.items() if one.digests is not None}
-    for step in sorted(set().union(*(one.each for one in digests_of.values()))):
+    moments = sorted(set.intersection(*(set(one.each) for one in digests_of.values())))
+    partners: dict[tuple[int, str], dict[int, int]] = {}
+    for moment in moments:
         for (name, _), places in shared.items():
-            values = {
-                rank: _digest(digests_of[rank], step, i)
-                for rank, i in places.items()
-                if step in digests_of[rank].each
-            }
+            values = {rank: _digest(digests_of[rank], moment, i) for rank, i in places.items()}
             values = {rank: value for rank, value in values.items() if value != _UNKNOWN}
             for rank, other in _odd(values):
-                if rank not in told:
-                    told.add(rank)
-                    yield RankParting(
-                        "parameters", rank, other, step, name, values[rank], values[other]
-                    )
+                partners.setdefault((rank, name), {})[moment] = other
+    told: dict[int, RankParting] = {}
+    for (rank, name), others in partners.items():
+        moment, again = _lasting(moments, others)
+        earlier = told.get(rank)
+        if earlier is None or (moment // 2, moment % 2) < (earlier.step or 0, not earlier.before):
+            told[rank] = RankParting(
+                "parameters",
+                rank,
+                others[moment],
+                moment // 2,
+                name,
+                None,
+                None,
+                before=moment % 2 == 0,
+                again=None if again is None else again // 2,
+            )
+    yield from told.values()
 
 
 # What a step says.
@@ -241,19 +282,39 @@ def _common(ranks: Mapping[int, _Rank]) -> list[int]:
     return sorted(set.intersection(*(set(one.steps) for one in ranks.values())))
 
 
-def _backwards(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
-    """Yield the ranks with another number of steps, or of backward passes before a step."""
+def _optimizers(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
+    """Yield the ranks whose optimizers have other parameters, of those that all have."""
+    held = {
+        rank: frozenset(one.digests.names) for rank, one in ranks.items() if one.digests is not None
+    }
+    common = set.intersection(*(set(one.keys) for one in ranks.values()))
+    for rank, other in _odd({rank: names & common for rank, names in held.items()}):
+        target = next(name for name in ranks[rank].keys if name in held[rank] ^ held[other])
+        mine = target in held[rank]
+        yield RankParting("optimizer", rank, other, 0, target, mine, not mine)
+
+
+def _counts(
+    ranks: Mapping[int, _Rank], what: Literal["forwards", "backwards"]
+) -> Iterator[RankParting]:
+    """Yield the first step of a rank with another number of forwards or backward passes."""
     told: set[int] = set()
     for step in _common(ranks):
-        for rank, other in _odd({rank: one.steps[step].backwards for rank, one in ranks.items()}):
+        counts = {rank: getattr(one.steps[step], what) for rank, one in ranks.items()}
+        for rank, other in _odd(counts):
             if rank not in told:
                 told.add(rank)
-                pair = ranks[rank].steps[step].backwards, ranks[other].steps[step].backwards
-                yield RankParting("backwards", rank, other, step, "", *pair)
-    totals = {rank: one.info.total for rank, one in ranks.items() if one.complete}
-    for rank, other in _odd(totals):
-        last = min(totals[rank], totals[other])
-        yield RankParting("steps", rank, other, last, "", totals[rank], totals[other])
+                yield RankParting(what, rank, other, step, "", counts[rank], counts[other])
+
+
+def _totals(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
+    """Yield the ranks that stopped to make steps, while they went on to run the model."""
+    most = max(one.info.total for one in ranks.values())
+    for rank, one in ranks.items():
+        unused = 0 if one.digests is None else one.digests.unused
+        if unused and one.info.total + unused >= most > one.info.total:
+            other = next(at for at, of in ranks.items() if of.info.total == most)
+            yield RankParting("steps", rank, other, one.info.total, "", one.info.total, most)
 
 
 def _modes(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:

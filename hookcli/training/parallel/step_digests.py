@@ -1,4 +1,4 @@
-"""Digests of a rank's parameters after each step, cheap enough for all steps.
+"""Digests of a rank's parameters before and after each step, cheap enough for all steps.
 
 The digest of a parameter is the sum of its bits, read as integers of 64 bits, which wraps around:
 it is read once, at the speed of the memory, and any change of one element changes it. Values that
@@ -17,9 +17,9 @@ import torch
 from hookcli.report.distributed import StepDigests
 from hookcli.training.norms import local, outside_modes
 
-_MOST_STEPS = 20_000  # steps with a digest of all parameters
+_MOST_STEPS = 20_000  # steps with digests of all parameters
 _MOST_EACH = 1 << 17  # digests of single parameters: 1 MB of JSON
-_PENDING = 100  # steps whose digests are on a GPU
+_PENDING = 100  # moments whose digests are on a GPU
 _ALL = (1 << 64) - 1
 _MIX = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: both halves reach the upper one
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32}
@@ -27,24 +27,24 @@ _UNKNOWN = "-" * 8
 
 
 class DigestKeeper:
-    """The digests of the parameters of one record, by step."""
+    """The digests of the parameters of one record, by moment: see `StepDigests`."""
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}  # of parameters, by their ids
-        self._steps: dict[int, str] = {}
+        self._moments: dict[int, str] = {}
         self._each: dict[int, array[int]] = {}
         self._pending: dict[int, tuple[list[int], torch.Tensor]] = {}
         self._every = self._every_each = 1
 
-    def note(self, step: int, parameters: Sequence[torch.Tensor]) -> None:
-        """Note the parameters after a step."""
+    def note(self, moment: int, parameters: Sequence[torch.Tensor]) -> None:
+        """Note the parameters at a moment."""
         places = self._places
         order = [places.setdefault(id(p), len(places)) for p in parameters]
         with torch.no_grad(), outside_modes():
             sums = [bit_sum(p) for p in parameters]
             on_device = [one for one in sums if isinstance(one, torch.Tensor)]
             if not on_device:
-                self._keep(step, order, sums)
+                self._keep(moment, order, sums)
                 return
             first = on_device[0].device
             wait = [
@@ -52,37 +52,38 @@ class DigestKeeper:
                 for one in sums
             ]
             stacked = torch.stack([one.to(first) for one in wait])
-        self._pending[step] = order, stacked
+        self._pending[moment] = order, stacked
         if len(self._pending) >= _PENDING:
             self._read()
 
     def _read(self) -> None:
         pending, self._pending = self._pending, {}
-        for step, (order, sums) in pending.items():
-            self._keep(step, order, sums.tolist())
+        for moment, (order, sums) in pending.items():
+            self._keep(moment, order, sums.tolist())
 
-    def _keep(self, step: int, order: list[int], sums: Sequence[Any]) -> None:
+    def _keep(self, moment: int, order: list[int], sums: Sequence[Any]) -> None:
         row = array("Q", bytes(8 * len(self._places)))
         for place, value in zip(order, sums, strict=True):
             row[place] = (value & _ALL) or _ALL  # 0: not known
-        self._steps[step] = hashlib.blake2b(row.tobytes(), digest_size=6).hexdigest()
-        self._each[step] = row
-        while len(self._steps) > _MOST_STEPS:
+        self._moments[moment] = hashlib.blake2b(row.tobytes(), digest_size=6).hexdigest()
+        self._each[moment] = row
+        while len(self._moments) > 2 * _MOST_STEPS:
             self._every *= 2
-            self._steps = _thinned(self._steps, self._every)
+            self._moments = _thinned(self._moments, self._every)
         while len(self._each) > 2 and len(self._each) * len(row) > _MOST_EACH:
             self._every_each *= 2
             self._each = _thinned(self._each, self._every_each)
 
-    def rows(self, names: Mapping[int, str]) -> StepDigests | None:
+    def rows(self, names: Mapping[int, str], unused: int) -> StepDigests | None:
         """Return the digests as plain data, with the names of parameters by their ids."""
         self._read()
-        if not self._steps:
+        if not self._moments:
             return None
         return StepDigests(
             names=tuple(names.get(key, "") for key in self._places),
-            steps=dict(self._steps),
-            each={step: self._text(row) for step, row in self._each.items()},
+            moments=dict(self._moments),
+            each={moment: self._text(row) for moment, row in self._each.items()},
+            unused=unused,
         )
 
     def _text(self, row: array[int]) -> str:
@@ -92,7 +93,7 @@ class DigestKeeper:
 
 def _thinned(rows: dict[int, Any], every: int) -> dict[int, Any]:
     last = next(reversed(rows))
-    return {step: row for step, row in rows.items() if step % every == 0 or step == last}
+    return {at: row for at, row in rows.items() if at // 2 % every == 0 or at == last}
 
 
 def _short(value: int) -> str:

@@ -9,7 +9,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.training.ranks_part import NOT_COMPARED, SAME, judge_joined
+from hookcli.rules.training.ranks_part import NOT_COMPARED, SAME, judge_joined, same_parameters
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
@@ -107,8 +107,7 @@ def _of_training(report: Report, training: TrainingInfo) -> RuleFinding:
             advice=SAME if with_ddp else "wrap the model in `DistributedDataParallel`",
         )  # fmt: skip
     ranks = max(len(of_ranks) for of_ranks in compared.values())
-    steps = counted(len(compared), "step")
-    return passed(f"the parameters of {ranks} ranks are the same after {steps}")
+    return passed(same_parameters(ranks, len(compared)))
 
 
 RULE = Rule(

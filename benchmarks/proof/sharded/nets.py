@@ -44,7 +44,7 @@ class Gpt(nn.Module):
 
     def __init__(self, *, tied: bool = False, layers: int = 2, width: int = 16) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(37, width), nn.Embedding(6, width)
+        self.words, self.places = nn.Embedding(37, width), nn.Embedding(8, width)
         self.blocks = nn.ModuleList(
             nn.Sequential(Attention(width, width // 4), Mlp(width, 4 * width))
             for _ in range(layers)
@@ -158,7 +158,7 @@ def _floats(*shape: int):
 
 
 def _ids(generator: torch.Generator) -> torch.Tensor:
-    return torch.randint(37, (8, 6), generator=generator)
+    return torch.randint(37, (8, 8), generator=generator)
 
 
 # Each with what makes a batch of eight samples from a generator.
@@ -167,7 +167,7 @@ NETS = {
     "tied": (lambda: Gpt(tied=True), _ids),
     "deep": (lambda: Gpt(layers=3, width=8), _ids),
     "resnet": (ResNet, _floats(3, 8, 8)),
-    "moe": (Moe, _floats(3, 8)),
+    "moe": (Moe, _floats(4, 8)),
     "lstm": (Recurrent, _floats(5, 8)),
     "vit": (Vit, _floats(3, 8, 8)),
     "scaled": (Scaled, _floats(8)),

@@ -52,7 +52,7 @@ def split(model: nn.Module, mesh, *, sequence: bool) -> None:
                 plan = {
                     "norm": SequenceParallel(),
                     "up": ColwiseParallel(input_layouts=Shard(1)),
-                    "down": RowwiseParallel(output_layouts=Shard(1)),
+                    "down": RowwiseParallel(output_layouts=Shard(1), use_local_output=False),
                 }
             parallelize_module(block, mesh, plan)
             if sequence:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hookcli.errors import RequestError
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
+from hookcli.sentences import not_a_training
 
 _SKEW = 600  # seconds by which the clocks of two machines may differ
 _HINT = "pass the files that the ranks of one `hookcli run` wrote, each once"
@@ -25,7 +26,7 @@ def check_same_run(files: Sequence[tuple[str, Report | TrainingReport]]) -> list
     seen: dict[int, str] = {}
     for file, report in files:
         if not isinstance(report, TrainingReport):
-            raise RequestError(f"{file} is not the report of a training", place=file, hint=_HINT)
+            raise RequestError(not_a_training(file), place=file, hint=_HINT)
         _check_rank(file, report)
         reports.append(report)
         difference = _difference(reports[0], report)

@@ -21,6 +21,9 @@ from hookcli.report.rows.events import number
 from hookcli.report.steps import UpdateRow
 from hookcli.report.values import Number
 
+_MIXED = "ok"  # the status of a gradient of which some pieces are zero
+_WITH_VALUES = frozenset({_MIXED, "zero"})
+
 
 def whole_row(
     row: ParameterRow, others: Mapping[int, ParameterRow], rank: int
@@ -88,7 +91,7 @@ def _status(states: Sequence[Any]) -> Any:
     if "non_finite" in states:
         return "non_finite"
     kinds = set(states)
-    return states[0] if len(kinds) == 1 else "ok" if kinds <= {"ok", "zero"} else states[0]
+    return _MIXED if len(kinds) > 1 and kinds <= _WITH_VALUES else states[0]
 
 
 def _ratio(grad: dict[str, Any] | None, weight: dict[str, Any] | None) -> Number | None:

@@ -60,8 +60,12 @@ def judge_joined(report: Report, info: TrainingInfo, joined: JoinedRanks) -> lis
     own = [one for one in partings if one.what == "parameters"]
     if own:
         return [passed(f"{own[0].target} never was the same on {ranks} ranks, others are")]
-    steps = counted(joined.steps, "step")
-    return [passed(f"the parameters of {ranks} ranks are the same after {steps}")]
+    return [passed(same_parameters(ranks, joined.steps))]
+
+
+def same_parameters(ranks: int, steps: int) -> str:
+    """Return the sentence about ranks that agree."""
+    return f"the parameters of {ranks} ranks are the same after {counted(steps, 'step')}"
 
 
 def _rank_of(one: RankParting) -> tuple[int, int]:

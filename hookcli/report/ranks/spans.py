@@ -14,17 +14,3 @@ def spans_of(ranks: Iterable[int]) -> str:
         else:
             spans.append([rank, rank])
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-
-
-def ranks_in(spans: str) -> list[int]:
-    """Return the numbers of spans, in their order.
-
-    Raises
-    ------
-    ValueError : the text is not one of spans.
-    """
-    ranks: list[int] = []
-    for span in spans.split(",") if spans else ():
-        low, _, high = span.partition("-")
-        ranks += range(int(low), int(high or low) + 1)
-    return ranks

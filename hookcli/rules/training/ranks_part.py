@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookcli.report.distributed import JoinedRanks, RankParting
-from hookcli.report.ranks.spans import ranks_in
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import RuleFinding, passed, skipped
@@ -49,7 +48,7 @@ def judge_joined(report: Report, info: TrainingInfo, joined: JoinedRanks) -> lis
     if not joined.compared or not joined.steps:
         return [skipped(NOT_COMPARED)]
     again = [one for one in partings if one.what == "parameters" and one.again is not None]
-    ranks = len(ranks_in(joined.ranks))
+    ranks = joined.compared
     if again:
         return [
             passed(

@@ -219,8 +219,7 @@ def _limits(info: TrainingInfo) -> list[str]:
         whole = f" ({counted(seen, 'whole forward')})" if seen else ""
         notes.append(
             f"{info.record}: {steps} observed in part, such as step {step:,}{whole}: at most "
-            f"{MOST_CALLS:,} calls of modules, or {MOST_SECONDS:g} s and half of the time of the "
-            "step; pass `--steps all` to observe all calls"
+            f"{MOST_CALLS:,} calls, or {MOST_SECONDS:g} s and half of its time; pass `--steps all`"
         )
     if info.omitted:
         notes.append(

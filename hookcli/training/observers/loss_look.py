@@ -11,7 +11,12 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.trainability.graph_shapes import BROADCASTS, RESHAPED, GraphShapes
+from hookcli.engine.probes.trainability.graph_shapes import (
+    BROADCASTS,
+    CLASSES,
+    RESHAPED,
+    GraphShapes,
+)
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     LossGraph,
@@ -103,7 +108,8 @@ class LossLook(Observer):
             if run.next_node is not None:
                 owners.note_end(made, run.next_node)
             calls.append((root, made))
-        for watcher in (LossGraph([], (PROBABILITIES,)), GraphShapes([], (BROADCASTS, RESHAPED))):
+        shapes = GraphShapes([], (BROADCASTS, RESHAPED, CLASSES))
+        for watcher in (LossGraph([], (PROBABILITIES,)), shapes):
             for _, made in calls:
                 watcher.enter(made, _NO_INPUTS)
             watcher.graph(start, owners)

@@ -153,13 +153,15 @@ class PartNorms:
 class StepDigests:
     """Digests of the parameters that a rank has, around steps: equal values have equal digests.
 
-    `names` are the parameters of the optimizer. `moments` has a digest of all of them: 2n is before
+    `names` are the parameters of the optimizer. Those whose `turns` are more than 1 are large: each
+    step reads a part of them, in turn. `moments` has a digest of all of them: 2n is before
     step n, when its gradients are there, 2n + 1 after it. `each` has those of each parameter, of
     eight characters in one string, for some of the moments. `unused` is the number of forwards
     after the last step.
     """
 
     names: tuple[str, ...]
+    turns: tuple[Count, ...]
     moments: dict[Index, str]
     each: dict[Index, str]
     unused: Count = 0

@@ -149,16 +149,30 @@ def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
         for rank, other in _odd({rank: of[moment] for rank, of in there.items()}):
             partners.setdefault(rank, {})[moment] = other
     for rank, others in partners.items():
+        first = min(others)
+        if _are_large(group[rank].digests, group[others[first]].digests, first):
+            yield _of_parameters(group, rank, others[first], first)
+            continue
         moment, again = _lasting(moments, others)
         parting = _of_parameters(group, rank, others[moment], moment)
         yield dataclasses.replace(parting, again=None if again is None else again // 2)
+
+
+def _are_large(mine: StepDigests | None, theirs: StepDigests | None, moment: int) -> bool:
+    """Return whether only large parameters differ: they may differ in what is not read later."""
+    if mine is None or theirs is None or not {moment} <= mine.each.keys() & theirs.each.keys():
+        return False
+    turns = dict(zip(mine.names, mine.turns, strict=False))
+    apart = [name for name, *_ in _apart(mine, theirs, moment, mine.names)]
+    return bool(apart) and all(turns.get(name, 1) > 1 for name in apart)
 
 
 def _lasting(moments: Sequence[int], apart: Mapping[int, int]) -> tuple[int, int | None]:
     """Return the moment from which a rank differs to the end, and None; else the first of all.
 
     If it is as the others again, or was so in turns that are as long as the last, the second value
-    is the first moment of that: parameters that are averaged every few steps.
+    is the first moment of that: parameters that are averaged every few steps. After a step (odd
+    moments) few elements are read, so that only a difference tells something.
     """
     runs: list[list[int]] = []  # moments that differ, in a row
     before = False
@@ -167,10 +181,13 @@ def _lasting(moments: Sequence[int], apart: Mapping[int, int]) -> tuple[int, int
             if not before:
                 runs.append([])
             runs[-1].append(moment)
-        before = moment in apart
+            before = True
+        elif moment % 2 == 0:
+            before = False
     *healed, last = runs
-    again = next((m for m in moments if m > runs[0][-1] and m not in apart), None)
-    if last[-1] != moments[-1] or (healed and len(last) <= max(map(len, healed))):
+    equal = [moment for moment in moments if moment % 2 == 0 and moment not in apart]
+    again = next((moment for moment in equal if moment > runs[0][-1]), None)
+    if (equal and equal[-1] > last[-1]) or (healed and len(last) <= max(map(len, healed))):
         return runs[0][0], again
     return last[0], None
 
@@ -178,10 +195,12 @@ def _lasting(moments: Sequence[int], apart: Mapping[int, int]) -> tuple[int, int
 def _of_parameters(group: Mapping[int, _Rank], rank: int, other: int, moment: int) -> RankParting:
     mine, theirs = group[rank].digests, group[other].digests
     apart: list[tuple[str, str, str]] = []
+    copies = 0
     if mine is not None and theirs is not None:
         at = min((at for at in mine.each.keys() & theirs.each.keys() if at >= moment), default=None)
         if at is not None:
             apart = list(_apart(mine, theirs, at, group[rank].keys))
+            copies = sum(_digest(mine, at, i) != _UNKNOWN for i in range(len(mine.names)))
     target, value, of_other = apart[0] if apart else ("", "", "")
     return RankParting(
         "parameters",
@@ -193,7 +212,7 @@ def _of_parameters(group: Mapping[int, _Rank], rank: int, other: int, moment: in
         of_other,
         before=moment % 2 == 0,
         apart=len(apart) or None,
-        copies=len(() if mine is None else mine.names),
+        copies=copies or None,
     )
 
 
@@ -239,7 +258,11 @@ def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
                 partners.setdefault((rank, name), {})[moment] = other
     told: dict[int, RankParting] = {}
     for (rank, name), others in partners.items():
-        moment, again = _lasting(moments, others)
+        digests = digests_of[rank]
+        turns = dict(zip(digests.names, digests.turns, strict=False))
+        moment, again = min(others), None
+        if turns.get(name, 1) == 1:
+            moment, again = _lasting(moments, others)
         earlier = told.get(rank)
         if earlier is None or (moment // 2, moment % 2) < (earlier.step or 0, not earlier.before):
             told[rank] = RankParting(

@@ -235,6 +235,8 @@ class ScriptSession:
 
     def _others(self) -> list[bytes]:
         """Return the reports of other ranks, and of processes that the script started."""
+        if self._watch is None:
+            return []
         return [text.encode() for text in (*self._watch.others, *self._watch.children)]
 
     def _judge(self, writer: int) -> Any:

@@ -25,12 +25,15 @@ from hookcli.spec.checks import CheckSpec
 
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
+_WITHOUT_GRADIENT = (
+    "unchanged_parameters", "grad_exists", "uncalled_modules", "grad_norm", "loss_falls"
+)  # fmt: skip
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("finite", ("grad_norm",)),
+    ("gradients_used", ("optimizer_model", "clipping_used", *_WITHOUT_GRADIENT)),
     (
         "optimizer_model",
-        ("unheld_parameters", "unchanged_parameters", "grad_exists", "uncalled_modules",
-         "grad_norm", "loss_falls"),
+        ("unheld_parameters", *_WITHOUT_GRADIENT),
     ),
     ("learning_rate_zero", ("unchanged_parameters", "loss_falls", "update_ratio")),
     ("loss_scale", ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls")),

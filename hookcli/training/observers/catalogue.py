@@ -12,6 +12,7 @@ from hookcli.training.observers.observer import FactCounts, Observer, methods
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.seeds import Seeds
+from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
@@ -23,6 +24,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     ScaledClipping,
     Schedules,
     Seeds,
+    StepOrder,
     TrainedParts,
 )
 

@@ -48,6 +48,7 @@ from hookcli.rules.patterns import call_state, graph_patterns, module_values, us
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
     batches,
+    constructions,
     frozen_attribute,
     gradient_use,
     label_shift,
@@ -186,6 +187,7 @@ CATALOGUE: dict[str, Rule] = {
         unchanged_parameters.LOST,
         seeds.RULE,
         unheld_model.RULE,
+        constructions.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -52,6 +52,16 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
                 "fail", target_of(fact), "horizon", message, fact.values["calls"],
                 fact.values["horizon"], fact.place, "warning", advice=advice,
             )  # fmt: skip
+        elif not fact.values["before"] and fact.values["calls"] > 1 and fact.values["steps"]:
+            found = True
+            message = (
+                f"{fact.target} steps before its optimizer does: the first learning rate of the "
+                "schedule is skipped"
+            )
+            yield RuleFinding(
+                "fail", target_of(fact), "first", message, 0, 1, fact.place, "note",
+                advice="call `scheduler.step()` after `optimizer.step()`",
+            )  # fmt: skip
     for fact in facts_of(report, _UNUSED):
         if report.script.ended == "completed":
             found = True
@@ -123,7 +133,7 @@ def _useless(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None
     most, base, last = (real(values.get(name)) for name in ("most", "base", "last"))
     if fact.target != "LambdaLR" or not most or not base or last is None:
         return None
-    if base >= _FACTORS or most > _SMALL * base or values["calls"] < _LEAST:
+    if base >= _FACTORS or most > _SMALL * base or min(values["calls"], values["steps"] / 10) < 3:
         return None
     if last < most:
         return (
@@ -226,7 +236,7 @@ STEPS = Rule(
     "was made for as many steps as the optimizer makes, and makes half of them or less, or if it "
     "steps with every batch and runs through at least four times; if a scheduler never steps "
     "in 60 steps of its optimizer, or its optimizer never does; and if the factors of a LambdaLR "
-    "are all below 0.05.",
+    "are all below 0.05. That it steps before the optimizer does, is a note.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

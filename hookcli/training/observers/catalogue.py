@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
@@ -17,6 +18,7 @@ from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
     Batches,
+    Constructions,
     GradientUse,
     LabelShift,
     LoadedWeights,

@@ -24,6 +24,7 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
+from hookcli.training.observers.loss_inputs import LOOKS, negated
 from hookcli.training.observers.loss_source import (
     Term,
     calls_in,
@@ -135,6 +136,16 @@ class LossLook(Observer):
             if found is not None:
                 what, values = found
                 self.facts.add("loss_values", what, place, **values)
+            for look in LOOKS.get(node.name(), ()):
+                try:
+                    more = look(node)
+                except RuntimeError:
+                    continue
+                if more is not None:
+                    self.facts.add("loss_values", more[0], place, **more[1])
+        turned = negated(start)
+        if turned is not None:
+            self.facts.add("loss_values", turned[0], place, **turned[1])
 
     # The source.
 
@@ -171,6 +182,11 @@ class LossLook(Observer):
         given = current_value(node.args[0], frame, node.lineno)
         if given is not None and _are_probabilities(given):
             self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
+        default = not any(k.arg == "reduction" for k in node.keywords) and len(node.args) < 3
+        mean = function.reduction == "mean" if isinstance(function, nn.Module) else default
+        if mean and given is not None and given.dim() > 1:
+            size = given.numel() // given.shape[0]
+            self.facts.add("loss_values", "kl_mean", place, size=size)
 
     def _note_constant(
         self, term: Term, frame: FrameType, without_graph: str | None, place: str

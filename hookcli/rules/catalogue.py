@@ -54,6 +54,7 @@ from hookcli.rules.script import (
     label_shift,
     loaded_weights,
     losses,
+    model_copies,
     schedules,
     seeds,
     unheld_model,
@@ -188,6 +189,7 @@ CATALOGUE: dict[str, Rule] = {
         seeds.RULE,
         unheld_model.RULE,
         constructions.RULE,
+        model_copies.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

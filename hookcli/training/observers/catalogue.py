@@ -9,6 +9,7 @@ from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
+from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.observer import FactCounts, Observer, methods
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
@@ -23,6 +24,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LabelShift,
     LoadedWeights,
     LossLook,
+    ModelCopies,
     ScaledClipping,
     Schedules,
     Seeds,

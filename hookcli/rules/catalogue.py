@@ -50,6 +50,7 @@ from hookcli.rules.script import (
     batches,
     constructions,
     frozen_attribute,
+    frozen_parts,
     gradient_use,
     label_shift,
     loaded_weights,
@@ -190,6 +191,7 @@ CATALOGUE: dict[str, Rule] = {
         unheld_model.RULE,
         constructions.RULE,
         model_copies.RULE,
+        frozen_parts.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

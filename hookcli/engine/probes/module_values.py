@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
-from hookcli.models import module_tree
+from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
@@ -47,6 +47,15 @@ class ModuleValues(ProbeWatcher):
                 if info.tensor.requires_grad and _is_mask(info.tensor):
                     self._add(MASKS, info.name, {"shape": [*info.tensor.shape]})
 
+    def look_at(self, model: Model) -> None:
+        """Look at a model in a training: at the gradients of a step."""
+        self.begin(model)
+        for name, module in module_tree.named(model.root):
+            if isinstance(module, BatchNormBase) and module.training:
+                with where_possible():
+                    self._norm(name, module, places.of_class(type(model.root)))
+        self.gradients(model)
+
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Look at a batch norm when it runs."""
         module = call.module
@@ -56,16 +65,16 @@ class ModuleValues(ProbeWatcher):
             return
         self._seen.add(call.name)
         with where_possible():
-            self._norm(call, module)
+            self._norm(call.name, module, call.place)
 
-    def _norm(self, call: Call, module: BatchNormBase) -> None:
-        name, is_training = call.name or "", self._root is not None and self._root.training
+    def _norm(self, name: str, module: BatchNormBase, place: str | None) -> None:
+        is_training = self._root is not None and self._root.training
         momentum = module.momentum
         if module.training and module.track_running_stats and momentum is not None:
             if momentum >= _QUICK:
-                self._add(NORMS, name, {"momentum": float(momentum), "place": call.place})
+                self._add(NORMS, name, {"momentum": float(momentum), "place": place})
         elif not module.training and is_training and _is_new(module):
-            self._add(NORMS, name, {"momentum": None, "place": call.place})
+            self._add(NORMS, name, {"momentum": None, "place": place})
 
     def gradients(self, model: Model) -> None:
         """Look at the weights and their gradients."""

@@ -69,6 +69,13 @@ class UserCode(ProbeWatcher):
         if call.module is not None:
             self._kinds.setdefault(type(call.module), call.name)
 
+    def read(self, root: nn.Module, given: CallInputs | None) -> None:
+        """Read the source of the classes of a model that runs already, with this batch."""
+        for name, module in module_tree.named(root):
+            self._kinds.setdefault(type(module), name)
+        self._root, self._given = root, given
+        self.complete()
+
     def complete(self) -> None:
         """Read the source."""
         with where_possible():
@@ -137,7 +144,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
 
 def _functions(kind: type) -> Iterator[FunctionType]:
     """Yield the forward of a class, and the methods and functions that are called from it."""
-    todo: list[object] = [inspect.getattr_static(kind, "forward", None)]
+    todo: list[object] = [inspect.getattr_static(kind, "forward", None), vars(kind).get("__init__")]
     seen: set[int] = set()
     for found in todo:  # grows meanwhile
         function = getattr(found, "__func__", found)
@@ -198,7 +205,9 @@ def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
             continue
         name, owner = call.func.attr, call.func.value
         module = function.__globals__.get(owner.id) if isinstance(owner, ast.Name) else None
-        if module is torch or module is functional:
+        if name == "from_pretrained":  # of a class: it returns a new module
+            is_pure = isinstance(owner, ast.Attribute) and _is_name(owner.value, "self")
+        elif module is torch or module is functional:
             is_pure = name in _FUNCTIONS and not _passes_true(call)
         else:
             is_pure = name in _METHODS and not inspect.ismodule(module)

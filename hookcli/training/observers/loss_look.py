@@ -11,9 +11,16 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.trainability.graph_patterns import (
+    AXES,
+    NORMS,
+    SIMILARITIES,
+    GraphPatterns,
+)
 from hookcli.engine.probes.trainability.graph_shapes import BROADCASTS, RESHAPED, GraphShapes
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
+    GraphWatcher,
     LossGraph,
     Node,
     nodes_behind,
@@ -104,7 +111,7 @@ class LossLook(Observer):
             if run.next_node is not None:
                 owners.note_end(made, run.next_node)
             calls.append((root, made))
-        for watcher in (LossGraph([], (PROBABILITIES,)), GraphShapes([], (BROADCASTS, RESHAPED))):
+        for watcher in _watchers():
             for _, made in calls:
                 watcher.enter(made, _NO_INPUTS)
             watcher.graph(start, owners)
@@ -208,6 +215,15 @@ class LossLook(Observer):
                 "constant_term", term.text, without_graph, inputs=[], equal=False,
                 grad=without_graph,
             )  # fmt: skip
+
+
+def _watchers() -> tuple[GraphWatcher, ...]:
+    """Return what looks at the graph of a loss as in the run of a model."""
+    return (
+        LossGraph([], (PROBABILITIES,)),
+        GraphShapes([], (BROADCASTS, RESHAPED)),
+        GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
+    )
 
 
 def _call_of(root: RootWatch, order: int, first_node: int) -> Call:

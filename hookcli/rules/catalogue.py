@@ -54,6 +54,7 @@ from hookcli.rules.script import (
     gradient_use,
     label_shift,
     loaded_weights,
+    loss_sign,
     losses,
     model_copies,
     schedules,
@@ -192,6 +193,7 @@ CATALOGUE: dict[str, Rule] = {
         constructions.RULE,
         model_copies.RULE,
         frozen_parts.RULE,
+        loss_sign.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

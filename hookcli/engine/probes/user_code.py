@@ -136,7 +136,8 @@ def _definitions(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]
     }
 
 
-def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the source of a function, if it is as it was when the function was made."""
     code = function.__code__
     found = _definitions(code.co_filename).get(code.co_firstlineno)
     return found if found is not None and found.name == code.co_name else None
@@ -151,7 +152,7 @@ def _functions(kind: type) -> Iterator[FunctionType]:
         if not isinstance(function, FunctionType) or id(function) in seen:
             continue
         seen.add(id(function))
-        definition = _definition(function) if _is_own(function) else None
+        definition = definition_of(function) if _is_own(function) else None
         if definition is None:
             continue
         yield function
@@ -165,7 +166,7 @@ def _functions(kind: type) -> Iterator[FunctionType]:
 
 def _multiplied(made: FunctionType) -> Iterator[str]:
     """Yield the line of the first list with a new object that a constructor multiplies."""
-    definition = _definition(made) if _is_own(made) else None
+    definition = definition_of(made) if _is_own(made) else None
     for node in ast.walk(definition) if definition is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             lists = (side for side in (node.left, node.right) if isinstance(side, ast.List))
@@ -196,7 +197,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
 
 def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
     """Yield the calls that are statements of their own although all they do is return a tensor."""
-    definition = _definition(function)
+    definition = definition_of(function)
     for node in ast.walk(definition) if definition is not None else ():
         call = node.value if isinstance(node, ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -229,7 +230,7 @@ def _takes_gradients(backward: FunctionType) -> bool:
 
 def _unread(forward: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
     """Yield the arguments with tensors that the code of forward does not read."""
-    definition = _definition(forward) if _is_own(forward) else None
+    definition = definition_of(forward) if _is_own(forward) else None
     if definition is None or inspect.unwrap(forward) is not forward:
         return
     names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]

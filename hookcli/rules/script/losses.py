@@ -33,6 +33,19 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         yield RuleFinding(
             "fail", target_of(fact), "constant", message, fact.count, 0, fact.place, advice=advice
         )
+    for fact in facts_of(report, "ended_term"):
+        found = True
+        end, by = fact.values["end"], fact.values["by"]
+        what = "a number" if end == "item" else "a constant for autograd"
+        where = f" in '{by}'" if by else ""
+        reason = "" if end == "item" and not by else f": {end} has no derivative"
+        message = f"the term '{fact.target}' of the loss{where} is {what}, and trains nothing{reason}"
+        advice = "use the tensor itself, and `.item()` only to print it"
+        if reason:
+            advice = f"replace {end} by something with a derivative, such as probabilities"
+        yield RuleFinding(
+            "fail", target_of(fact), "ended", message, fact.count, 0, fact.place, advice=advice
+        )
     if not found:
         yield without_findings(
             report,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
+from hookcli.training.observers.loss_sign import LossSign
 from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.model_look import ModelLook
 from hookcli.training.observers.observer import FactCounts, Observer, methods
@@ -21,12 +23,14 @@ from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
     Batches,
+    ConstantTerms,
     Constructions,
     FrozenParts,
     GradientUse,
     LabelShift,
     LoadedWeights,
     LossLook,
+    LossSign,
     ModelCopies,
     ModelLook,
     ScaledClipping,

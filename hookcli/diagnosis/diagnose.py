@@ -24,7 +24,7 @@ _FIRST = (
     "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "optimizer_construction",
     "model_copies", "unheld_model",
     "frozen_attribute", "frozen_parts", "constant_term", "constant_loss_term", "loss_values", "label_shift",
-    "entropy_sign", "loss_sign", "double_softmax", "loss_broadcasts", "first_batch_only",
+    "entropy_sign", "loss_sign", "double_softmax", "loss_broadcasts", "batch_contents", "batch_dimension", "first_batch_only",
     "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
     "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
     "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",

@@ -47,6 +47,8 @@ from hookcli.rules.gradients import (
 from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
+    batch_contents,
+    batch_dimension,
     batches,
     constructions,
     frozen_attribute,
@@ -194,6 +196,8 @@ CATALOGUE: dict[str, Rule] = {
         model_copies.RULE,
         frozen_parts.RULE,
         loss_sign.RULE,
+        batch_dimension.RULE,
+        batch_contents.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

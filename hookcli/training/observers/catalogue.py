@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
 from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.label_shift import LabelShift
+from hookcli.training.observers.labels import Labels
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
@@ -22,12 +24,14 @@ from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
+    BatchContents,
     Batches,
     ConstantTerms,
     Constructions,
     FrozenParts,
     GradientUse,
     LabelShift,
+    Labels,
     LoadedWeights,
     LossLook,
     LossSign,

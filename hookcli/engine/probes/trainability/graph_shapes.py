@@ -53,7 +53,7 @@ _MEANING = {
     f"{name}Backward0"
     for name in (
         "Convolution", "Addmm", "Mm", "Linear", "NativeLayerNorm", "NativeBatchNorm",
-        "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax",
+        "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax", "MkldnnRnnLayer", "CudnnRnn",
     )
 }  # fmt: skip
 _MOST = 5  # findings of one kind
@@ -158,7 +158,7 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
             if behind is not None and behind.name() in _IN_ORDER:
                 users.setdefault(behind, []).append(node)
     for node in views:
-        shapes = _swapped(node)
+        shapes = _swapped(node) or _flattened(node)
         if shapes is not None and _is_used(node, users):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
@@ -189,6 +189,25 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
         return None
     old, new = _without_ones(before), _without_ones(after)
     return (before, after) if old != new and sorted(old) == sorted(new) else None
+
+
+_STATES = ("StackBackward0", "CudnnRnnBackward0")
+
+
+def _flattened(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of a view of stacked states that has the second dimension as its first.
+
+    Such as [layers, batch, size], the last states of an RNN, as [batch, layers * size].
+    """
+    after = _shape(node)
+    before = tuple(int(size) for size in node._saved_self_sym_sizes)
+    behind = node.next_functions[0][0]
+    if after is None or len(before) != 3 or len(after) != 2 or behind is None:
+        return None
+    first, second, last = before
+    if behind.name() not in _STATES or min(first, second) < 2 or first == second:
+        return None
+    return (before, after) if after == (second, first * last) else None
 
 
 def _without_ones(shape: Sequence[int]) -> list[int]:

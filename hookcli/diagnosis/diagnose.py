@@ -19,16 +19,17 @@ from hookcli.spec.checks import CheckSpec
 # The causes that are named first, if several have the same severity. A cause explains those below
 # it more often than the other way round.
 _FIRST = (
-    "finite", "hook_misuse", "hooks_fired", "gradients_used", "optimizer_model", "learning_rate_zero",
-    "loaded_weights", "optimizer_steps", "clipping_used", "loss_scale",
-    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "optimizer_construction",
-    "model_copies", "unheld_model",
-    "frozen_attribute", "frozen_parts", "constant_term", "constant_loss_term", "loss_values", "label_shift",
-    "entropy_sign", "loss_sign", "double_softmax", "loss_broadcasts", "batch_contents", "batch_dimension", "first_batch_only",
-    "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
-    "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
-    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "wrong_backward", "normalizes_one_value", "softmax_dimension", "dead_units",
+    "finite", "hook_misuse", "hooks_fired", "gradients_used", "optimizer_model",
+    "learning_rate_zero", "loaded_weights", "optimizer_steps", "clipping_used", "loss_scale",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts",
+    "optimizer_construction", "model_copies", "unheld_model", "frozen_attribute", "frozen_parts",
+    "constant_term", "constant_loss_term", "loss_values", "label_shift", "entropy_sign",
+    "loss_sign", "double_softmax", "loss_broadcasts", "batch_contents", "batch_dimension",
+    "first_batch_only", "unregistered_parameters", "ranks_agree", "eval_while_training",
+    "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
+    "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
+    "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
+    "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

@@ -152,6 +152,12 @@ RULES = [
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
     ("repeated_seed", "warning", "of_training", {}),
     ("unheld_model", "warning", "of_training", {}),
+    ("optimizer_construction", "warning", "of_training", {}),
+    ("model_copies", "warning", "of_training", {}),
+    ("frozen_parts", "warning", "of_training", {}),
+    ("loss_sign", "warning", "of_training", {}),
+    ("batch_dimension", "warning", "of_training", {}),
+    ("batch_contents", "warning", "of_training", {}),
 ]
 
 

@@ -36,8 +36,8 @@ def _equal(fact: ScriptFact) -> tuple[str, str]:
 def _slice(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
-        f"each step slices the same {values['samples']:,} of {values['whole']:,} samples: the batch "
-        "is always the same",
+        f"each step slices the same {values['samples']:,} of {values['whole']:,} samples: the "
+        "batch is always the same",
         "advance the index of the slice in each step, or use a DataLoader",
     )
 
@@ -45,8 +45,8 @@ def _slice(fact: ScriptFact) -> tuple[str, str]:
 def _sampler(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
-        f"WeightedRandomSampler has {values['weights']:,} weights for {values['samples']:,} samples: "
-        "it draws only the first ones, as with one weight for each class",
+        f"WeightedRandomSampler has {values['weights']:,} weights for {values['samples']:,} "
+        "samples: it draws only the first ones, as with one weight for each class",
         "pass one weight for each sample: `weights = class_weights[labels]`",
     )
 

@@ -23,7 +23,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     samples, layers = known[0]["samples"], known[0]["layers"]
     for row in report.layers:
         shape = _shape(row)
-        if row.name not in layers or shape is None or not _is_swapped(shape, samples, layers[row.name]):
+        if (
+            row.name not in layers
+            or shape is None
+            or not _is_swapped(shape, samples, layers[row.name])
+        ):
             continue
         first = layers[row.name]
         read = "batch" if first else "time"
@@ -44,11 +48,11 @@ def _shape(row: LayerRow) -> list[int] | None:
     """Return the shape of the first input of a call."""
     for leaf in row.inputs:
         if leaf.shape is not None:
-            return [int(size) for size in leaf.shape]
+            return [size if isinstance(size, int) else 0 for size in leaf.shape]
     return None
 
 
-def _is_swapped(shape: list[int], samples: int, batch_first: bool) -> bool:  # noqa: FBT001
+def _is_swapped(shape: list[int], samples: int, batch_first: bool) -> bool:
     if len(shape) != _BATCHED:
         return False
     batch, time = (shape[0], shape[1]) if batch_first else (shape[1], shape[0])

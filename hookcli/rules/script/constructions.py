@@ -33,8 +33,8 @@ def _duplicate(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     whose = f" of '{values['of']}'" if values["of"] else ""
     return (
-        f"{fact.target} gets {counted(values['twice'], 'parameter')}{whose} twice: other parameters "
-        "may have been meant",
+        f"{fact.target} gets {counted(values['twice'], 'parameter')}{whose} twice: other "
+        "parameters may have been meant",
         "check the lists of parameters that are joined for the optimizer",
     )
 

@@ -42,7 +42,8 @@ def _statistics(fact: ScriptFact, _: int) -> tuple[str, str]:
 def _zero(fact: ScriptFact, many: int) -> tuple[str, str]:
     more = f"; so {'is' if many == 2 else 'are'} {counted(many - 1, 'other')}" if many > 1 else ""
     return (
-        f"'{fact.target}' is frozen at zero: its layer adds nothing, and no step changes that{more}",
+        f"'{fact.target}' is frozen at zero: its layer adds nothing, and no step changes "
+        f"that{more}",
         "call `requires_grad_(True)` on it before the optimizer is constructed",
     )
 

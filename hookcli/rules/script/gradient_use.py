@@ -83,8 +83,8 @@ def _lost_backward(fact: ScriptFact) -> tuple[str, str]:
 def _kept_gradients(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
-        f"zero_grad is called {values['resets']:,} times in {values['steps']:,} steps: each backward "
-        "adds to gradients that earlier steps have used already",
+        f"zero_grad is called {values['resets']:,} times in {values['steps']:,} steps: each "
+        "backward adds to gradients that earlier steps have used already",
         "call `optimizer.zero_grad()` once for each step, inside the loop over batches",
     )
 
@@ -156,9 +156,9 @@ USED = Rule(
     "backward and the step, so that the step has no gradient; if a term of the loss gives "
     "gradients only to parameters whose gradients are erased each time, while other terms are "
     "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
-    "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of half of the backward passes of a line that "
-    "steps use, or if it is called in at most a quarter of the steps. Gradients that only the "
-    "script reads are not judged.",
+    "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
+    "than half of the backward passes of a line that steps use, or if it is called in at most a "
+    "quarter of the steps. Gradients that only the script reads are not judged.",
     formula="backward, then step, then zero_grad, for the parameters of each term of the loss",
     source="torch.optim.Optimizer.zero_grad; the training loop of PyTorch's tutorials",
     fails="g_opt.step() called twice, and d_opt.step() never; the loss of a generator that gets "

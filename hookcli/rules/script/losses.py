@@ -39,7 +39,9 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         what = "a number" if end == "item" else "a constant for autograd"
         where = f" in '{by}'" if by else ""
         reason = "" if end == "item" and not by else f": {end} has no derivative"
-        message = f"the term '{fact.target}' of the loss{where} is {what}, and trains nothing{reason}"
+        message = (
+            f"the term '{fact.target}' of the loss{where} is {what}, and trains nothing{reason}"
+        )
         advice = "use the tensor itself, and `.item()` only to print it"
         if reason:
             advice = f"replace {end} by something with a derivative, such as probabilities"
@@ -166,8 +168,8 @@ def _kl_mean(fact: ScriptFact) -> tuple[str, str]:
 def _padding(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
-        f"{values['share']:.0%} of the labels of cross_entropy are {values['token']}, at the end of "
-        f"each sequence, as padding: ignore_index is {values['ignored']}, so that they count",
+        f"{values['share']:.0%} of the labels of cross_entropy are {values['token']}, at the end "
+        f"of each sequence, as padding: ignore_index is {values['ignored']}, so that they count",
         f"pass ignore_index={values['token']} to cross_entropy",
     )
 

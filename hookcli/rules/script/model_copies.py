@@ -86,7 +86,7 @@ RULE = Rule(
     "one that never changes is only called under no_grad, in train mode, with dropout or batch "
     "norm; or if copies of the model that an optimizer has get the gradients instead of it.",
     formula="buffers(average) follow buffers(model); target changes; teacher.training is False",
-    source="Tarvainen and Valpola 2017, Mean teachers; torch.optim.swa_utils: update_bn, use_buffers",
+    source="Tarvainen and Valpola 2017, Mean teachers; torch.optim.swa_utils.update_bn",
     fails="an average over model.parameters() alone; a target network that is never synchronised",
     mend="average the buffers too; copy the weights to the target; call teacher.eval()",
     example="{rule: model_copies, severity: error}",

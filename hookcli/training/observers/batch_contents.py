@@ -21,6 +21,7 @@ from hookcli.training.script.watched_function import TorchCall
 RANGE = "input_range"  # a measurement
 _LEAST = 5  # looks
 _SAMPLES = 8  # in a batch
+_PART = 8  # times as many elements are in the tensor that a batch is a slice of
 _MOST = 1 << 20  # elements that are read
 
 
@@ -91,9 +92,9 @@ class BatchContents(Observer):
         if many == 1 and given.dim() > 1 and len(given) >= _SAMPLES and given.numel() <= _MOST:
             known.equal += bool((given == given[:1]).all())
         base = given._base
-        if base is None or base.numel() < 2 * given.numel() or given.requires_grad:
+        if base is None or base.numel() < _PART * given.numel() or given.requires_grad:
             return
-        here = base.data_ptr(), given.storage_offset(), tuple(given.shape)
+        here = base.data_ptr(), int(given.storage_offset()), tuple(given.shape)
         is_new = id(given) != known.last
         known.first = known.first or here
         known.slices += here == known.first and is_new

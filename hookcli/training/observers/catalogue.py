@@ -9,8 +9,8 @@ from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.label_classes import LabelClasses
 from hookcli.training.observers.label_shift import LabelShift
-from hookcli.training.observers.labels import Labels
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
@@ -31,7 +31,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     FrozenParts,
     GradientUse,
     LabelShift,
-    Labels,
+    LabelClasses,
     LoadedWeights,
     LossLook,
     LossSign,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from types import FrameType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from torch import nn
@@ -107,10 +107,11 @@ class _Code:
 
     def _assigned(self, name: str) -> ast.expr | None:
         """Return the only expression that is assigned to a name."""
-        found = []
-        for node in ast.walk(self._body):
-            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-                found.append(node)
+        found = [
+            node
+            for node in ast.walk(self._body)
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
         if len(found) != 1 or name in self._given:
             return None
         for node in ast.walk(self._body):
@@ -171,15 +172,16 @@ class _Code:
         target: Any = None
         if isinstance(called, ast.Name):
             target = self._function.__globals__.get(called.id)
-        elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
-            if called.value.id == "self":
-                target = inspect.getattr_static(self._kind, called.attr, None)
+        elif isinstance(called, ast.Attribute) and _is_self(called.value):
+            target = inspect.getattr_static(self._kind, called.attr, None)
         target = getattr(target, "__func__", target)
         body = definition_of(target) if isinstance(target, FunctionType) else None
         if body is None:
             return None
         inside = _Code(target, body, self._kind)
-        returned = [one.value for one in ast.walk(body) if isinstance(one, ast.Return) and one.value]
+        returned = [
+            one.value for one in ast.walk(body) if isinstance(one, ast.Return) and one.value
+        ]
         ends = [inside.end_of(one, deep - 1) for one in returned]
         return ends[0] if ends and None not in ends else None
 
@@ -192,6 +194,10 @@ class _Code:
                 if found is not None and found[0]:
                     return found
         return None
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _is_weight(node: ast.expr) -> bool:

@@ -77,7 +77,9 @@ class Constructions(Observer):
         self.facts.look("duplicate_parameters", "optimizer_again")
         held = parameters_of(optimizer)
         if len({id(p) for p in held}) < len(held):
-            twice = {id(p) for p in held if sum(p is q for q in held) > 1} if len(held) < _MOST else ()
+            twice = (
+                {id(p) for p in held if sum(p is q for q in held) > 1} if len(held) < _MOST else ()
+            )
             self.facts.add(
                 "duplicate_parameters",
                 type(optimizer).__name__,
@@ -91,8 +93,11 @@ class Constructions(Observer):
         line.is_same &= line.parameter in (None, first)
         line.parameter, line.made = first, line.made + 1
         line.record = line.record or (records[0] if records else None)
-        line.is_same &= any(bool(group.get(name)) for group in optimizer.param_groups[:1]
-                            for name in ("betas", "momentum"))
+        line.is_same &= any(
+            bool(group.get(name))
+            for group in optimizer.param_groups[:1]
+            for name in ("betas", "momentum")
+        )
 
     def _look_at_groups(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         self.facts.look("resting_group")

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from hookcli.models import module_tree, places
-from hookcli.torch_private import BatchNormBase, disable_current_modes
+from hookcli.torch_private import BatchNormBase, ConvNd, disable_current_modes
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
@@ -92,7 +92,7 @@ class FrozenParts(Observer):
                 continue
             if weight.layout is not torch.strided or not 0 < weight.numel() <= _MOST:
                 continue
-            if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and not bool(weight.any()):
+            if isinstance(module, nn.Linear | ConvNd) and not bool(weight.any()):
                 self._zeros[id(record.root), names[0]] = record, module, names[0]
             if isinstance(module, nn.Embedding | nn.EmbeddingBag):
                 place = _pretrained_at(root)
@@ -105,11 +105,15 @@ class FrozenParts(Observer):
             for (_, name), part in self._parts.items():
                 if not part.is_frozen or part.looks < _LEAST:
                     continue
-                if _sums(part.module) == part.weights and _statistics(part.module) != part.statistics:
+                if (
+                    _sums(part.module) == part.weights
+                    and _statistics(part.module) != part.statistics
+                ):
                     self.facts.add(
                         "frozen_statistics",
                         name,
-                        places.of_class(type(part.module)) or places.of_class(type(part.record.root.root)),
+                        places.of_class(type(part.module))
+                        or places.of_class(type(part.record.root.root)),
                         record=part.record,
                         norms=part.norms,
                     )

@@ -100,15 +100,13 @@ class ModelCopies(Observer):
             own = set(root.name.lower().replace(".", "_").split("_"))
             named = own & _UPDATED or any(part.endswith(("ema", "target")) for part in own)
             if known.twin is not None and named and steps >= _LEAST and not _may_be_updated():
-                self.facts.add(
-                    "unchanged_copy", root.name, place, of=known.twin.name, steps=steps
-                )
+                self.facts.add("unchanged_copy", root.name, place, of=known.twin.name, steps=steps)
             elif known.trains == known.looks >= _LOOKS and root.graphless and not root.evaluations:
                 sensitive = [
                     name
                     for name, part in root.root.named_modules()
                     if isinstance(part, BatchNormBase)
-                    or (isinstance(part, DropoutBase) and getattr(part, "p", 0))
+                    or (isinstance(part, DropoutBase) and getattr(part, "p", 0.0) != 0)
                 ]
                 if sensitive:
                     self.facts.add(
@@ -175,7 +173,9 @@ def _is_initial(part: nn.Module | None) -> bool:
         return bool((mean == 0).all()) and variance is not None and bool((variance == 1).all())
 
 
-_UPDATES = re.compile(r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters")
+_UPDATES = re.compile(
+    r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters"
+)
 
 
 def _may_be_updated() -> bool:
@@ -186,4 +186,6 @@ def _may_be_updated() -> bool:
         for file in {*files, *linecache.cache}
         if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
     ]
-    return not own or any(_UPDATES.search(line) for file in own for line in linecache.getlines(file))
+    return not own or any(
+        _UPDATES.search(line) for file in own for line in linecache.getlines(file)
+    )

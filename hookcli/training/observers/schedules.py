@@ -73,8 +73,9 @@ class Schedules(Observer):
     def made(self, call: TorchCall) -> None:
         """Note a scheduler; one of several others steps them itself."""
         scheduler = call.argument(0, "self")
-        for part in getattr(scheduler, "_schedulers", ()):
-            self._made.pop(id(part), None)
+        for given in (*call.args[1:], *call.kwargs.values()):
+            for part in given if isinstance(given, list | tuple) else ():
+                self._made.pop(id(part), None)
         optimizer, frame = getattr(scheduler, "optimizer", None), user_frame(call.frame)
         if optimizer is None or frame is None or not hasattr(scheduler, "last_epoch"):
             return

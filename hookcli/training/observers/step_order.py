@@ -166,7 +166,7 @@ class StepOrder(Observer):
             return
         for line, lost in self._lost.items():
             passes = self._passes[line]
-            if line in self._used and passes >= _PASSES and lost >= _HALF * passes:
+            if line in self._used and passes >= _PASSES and lost > _HALF * passes:
                 self._add("lost_backward", lost=lost, passes=passes, at=self._lost_at)
         often = self._resets >= 2 and self._steps >= 4 * self._resets
         if often and self._looks >= _LEAST and self._kept >= _HALF * self._looks:

@@ -42,7 +42,7 @@ class _Line:
     place: str | None = None
 
 
-class Labels(Observer):
+class LabelClasses(Observer):
     """Looks at the labels that nodes of the graph have saved, at the first passes of a line."""
 
     kinds = ("single_class", "padding")

@@ -19,7 +19,7 @@ from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.observers.token_match import NLL, matches_of
 from hookcli.training.script.watched_function import TorchCall
 
-SAMPLES = "batch_samples"  # a measurement
+SAMPLES, CLASSES = "batch_samples", "loss_classes"  # measurements
 _REGRESSION = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
                "BinaryCrossEntropyWithLogitsBackward0", "BinaryCrossEntropyBackward0")  # fmt: skip
 _LEAST = 8  # samples in a batch, and looks
@@ -90,6 +90,10 @@ class LabelClasses(Observer):
             known.single += len(classes) == 1
             known.classes.update(classes)
         if known.looks == 1:
+            classes = int(found[0]._saved_self.shape[1 if target.dim() else 0])
+            for root in self.seen.roots.values():
+                if root.recent and not root.is_part:
+                    root.measured.append(Measurement(CLASSES, "", None, classes, None))
             self._look_for_padding(found[0], target, known)
 
     def _note_samples(self, target: torch.Tensor) -> None:

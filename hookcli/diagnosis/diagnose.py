@@ -44,6 +44,7 @@ _LAST = (
     "loss_spikes",
     "unheld_parameters",
     "graphless_training",
+    "kept_graph",
 )  # often intended, or a consequence
 
 CHECKED = "hookcli check judges it"

@@ -54,6 +54,7 @@ from hookcli.rules.script import (
     frozen_attribute,
     frozen_parts,
     gradient_use,
+    kept_graph,
     label_shift,
     loaded_weights,
     loss_sign,
@@ -198,6 +199,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_sign.RULE,
         batch_dimension.RULE,
         batch_contents.RULE,
+        kept_graph.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -158,6 +158,7 @@ RULES = [
     ("loss_sign", "warning", "of_training", {}),
     ("batch_dimension", "warning", "of_training", {}),
     ("batch_contents", "warning", "of_training", {}),
+    ("kept_graph", "warning", "of_training", {}),
 ]
 
 

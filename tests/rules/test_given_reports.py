@@ -50,7 +50,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "frozen_attribute", "label_shift", "first_batch_only",
                     "lost_updates", "repeated_seed", "unheld_model",
                     "optimizer_construction", "model_copies", "frozen_parts", "loss_sign",
-                    "batch_dimension", "batch_contents"]),
+                    "batch_dimension", "batch_contents", "kept_graph"]),
         ("the source of the model was not read", ["discarded_result", "module_backward",
                                                   "repeated_module", "unread_input"]),
         ("the modules were not looked at", ["batch_norm_statistics", "trained_mask"]),

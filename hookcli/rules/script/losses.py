@@ -174,6 +174,15 @@ def _padding(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _advantage(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.values["name"]
+    return (
+        f"'{name}' weighs the log-probabilities of a policy and has a gradient: the critic is "
+        "trained by the loss of the policy too",
+        f"use `{name}.detach()` in the loss of the policy",
+    )
+
+
 _NOTES = ("kl_mean",)
 _SENTENCES = {
     "regression": _regression,
@@ -183,6 +192,7 @@ _SENTENCES = {
     "negated": _negated,
     "kl_mean": _kl_mean,
     "padding": _padding,
+    "advantage": _advantage,
     "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,

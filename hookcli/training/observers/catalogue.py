@@ -9,6 +9,7 @@ from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.kept_graphs import KeptGraphs
 from hookcli.training.observers.label_classes import LabelClasses
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
@@ -30,6 +31,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     Constructions,
     FrozenParts,
     GradientUse,
+    KeptGraphs,
     LabelShift,
     LabelClasses,
     LoadedWeights,

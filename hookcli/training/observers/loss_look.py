@@ -36,6 +36,7 @@ from hookcli.training.observers.loss_source import (
     Term,
     calls_in,
     current_value,
+    graded_weight,
     loss_function,
     sign_of_entropy,
     terms,
@@ -166,6 +167,9 @@ class LossLook(Observer):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        weight = graded_weight(frame)
+        if weight is not None:
+            self.facts.add("loss_values", "advantage", f"{file}:{weight[1]}", name=weight[0])
         entropy = sign_of_entropy(frame)
         if entropy is not None:
             self.facts.look("entropy_sign")

@@ -452,6 +452,32 @@ def _number(node: ast.expr, frame: FrameType) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+_LOG_PROBS = ("log_prob", "logp", "log_pi", "log_action", "ratio")
+
+
+def graded_weight(frame: FrameType) -> tuple[str, int] | None:
+    """Return what weighs the log-probabilities of a policy and has a gradient, with its line.
+
+    It is a tensor with an entry for each action, in the function whose line calls backward.
+    """
+    body = _body_of(frame)
+    for node in _own_nodes(body) if body is not None else ():
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for policy, other in ((node.left, node.right), (node.right, node.left)):
+            text = ast.unparse(policy)
+            if not any(word in text for word in _LOG_PROBS) or ".detach" in ast.unparse(other):
+                continue
+            if any(word in ast.unparse(other) for word in _LOG_PROBS):
+                continue
+            for one in ast.walk(other):
+                if isinstance(one, ast.Name):
+                    value = current_value(one, frame, node.lineno)
+                    if value is not None and value.requires_grad and value.numel() > 1:
+                        return one.id, node.lineno
+    return None
+
+
 def called_functions(frame: FrameType) -> list[Any]:
     """Return the user's functions and modules that the function of a frame calls by name."""
     body = _body_of(frame)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -102,10 +103,20 @@ class StepOrder(Observer):
         if not self._is_alone:
             return
         if self._pending and self._has_gradients(read=False):
+            if self._is_inside_step(call.frame):  # a closure, which LBFGS calls several times
+                self._is_alone = False
+                return
             self._lost[self._line] += self._pending
             self._lost_at = self._lost_at or places.of_frame(call.frame)
         self._pending, self._last = 0, "reset"
         self._resets += 1
+
+    def _is_inside_step(self, frame: FrameType | None) -> bool:
+        while frame is not None:
+            if frame.f_code.co_name == "step" and frame.f_locals.get("self") is self._only:
+                return True
+            frame = frame.f_back
+        return False
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note a step."""

@@ -102,6 +102,13 @@ _ROWS = (
         "trainability.graph_shapes:observe",
         {"reshaped_axes": "trainability:ShapePair"},
     ),
+    Probe(
+        "class_dimension",
+        "the shapes of logits, read from the autograd graph",
+        Way.OBSERVES,
+        "trainability.graph_shapes:observe",
+        {"class_dimension": "trainability:ShapePair"},
+    ),
     *(
         Probe(
             name,

@@ -6,8 +6,8 @@ that is not known is None, never 0. `order` and `call` count from 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hookcli.report.distributed import Distributed
 from hookcli.report.edges import EdgeRow
@@ -28,6 +28,9 @@ from hookcli.report.values import (
     Tree,
     absent,
 )
+
+if TYPE_CHECKING:
+    from hookcli.spec.request import RunSpec
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
@@ -92,6 +95,13 @@ class RunInfo:
     world_size: Count = 1
     peak_memory: Size | None = None
     loss_place: str | None = absent()  # it is a field()
+
+    @classmethod
+    def of(cls, run: RunSpec, **found: Any) -> RunInfo:
+        """Return how a model was run: its settings of the same names, and what was found."""
+        own = {field.name for field in fields(cls)}
+        settings = {f.name: getattr(run, f.name) for f in fields(run) if f.name in own}
+        return cls(**{**settings, **found})
 
 
 @dataclass(frozen=True, slots=True)

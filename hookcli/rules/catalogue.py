@@ -144,6 +144,7 @@ CATALOGUE: dict[str, Rule] = {
         double_softmax.RULE,
         graph_shapes.BROADCASTS,
         graph_shapes.RESHAPED,
+        graph_shapes.CLASSES,
         graph_patterns.SOFTMAX,
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,

@@ -30,7 +30,7 @@ from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
-from hookcli.training.sampling import MOST_CALLS
+from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
 
 
 @dataclass(slots=True)
@@ -218,8 +218,8 @@ def _limits(info: TrainingInfo) -> list[str]:
         steps = counted(len(info.partly), "step")
         whole = f" ({counted(seen, 'whole forward')})" if seen else ""
         notes.append(
-            f"{info.record}: {steps} observed in part, such as the first {MOST_CALLS:,} calls of "
-            f"step {step:,}{whole}; pass `--steps all` to observe all calls"
+            f"{info.record}: {steps} observed in part, such as step {step:,}{whole}: at most "
+            f"{MOST_CALLS:,} calls, or {MOST_SECONDS:g} s and half of its time; pass `--steps all`"
         )
     if info.omitted:
         notes.append(

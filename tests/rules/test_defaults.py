@@ -103,6 +103,7 @@ RULES = [
     ("double_softmax", "warning", "diagnoses", {}),
     ("loss_broadcasts", "warning", "diagnoses", {}),
     ("reshaped_axes", "warning", "diagnoses", {}),
+    ("class_dimension", "warning", "diagnoses", {}),
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
@@ -232,7 +233,7 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "loss_broadcasts reshaped_axes softmax_axes single_norms linear_chains "
+            "loss_broadcasts reshaped_axes class_dimension softmax_axes single_norms linear_chains "
             "self_similarities kept_tensors call_state batch_norms trained_masks equal_units "
             "shared_memory unregistered discarded_results module_backwards unread_inputs "
             "repeated_modules",

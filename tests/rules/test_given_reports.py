@@ -31,7 +31,8 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
 @pytest.mark.parametrize(
     ("message", "rules"),
     [
-        (BACKWARD, ["constant_loss_term", "double_softmax", "equal_units", "exploding_gradient",
+        (BACKWARD, ["class_dimension", "constant_loss_term", "double_softmax", "equal_units",
+                    "exploding_gradient",
                     "frozen", "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path",
                     "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
                     "loss_broadcasts",

@@ -17,7 +17,12 @@ from hookcli.engine.probes.trainability.graph_patterns import (
     SIMILARITIES,
     GraphPatterns,
 )
-from hookcli.engine.probes.trainability.graph_shapes import BROADCASTS, RESHAPED, GraphShapes
+from hookcli.engine.probes.trainability.graph_shapes import (
+    BROADCASTS,
+    CLASSES,
+    RESHAPED,
+    GraphShapes,
+)
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
@@ -225,7 +230,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
     """Return what looks at the graph of a loss as in the run of a model."""
     return (
         LossGraph([], (PROBABILITIES,)),
-        GraphShapes([], (BROADCASTS, RESHAPED)),
+        GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
         GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
     )
 

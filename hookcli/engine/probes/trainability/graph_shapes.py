@@ -1,7 +1,8 @@
 """Shapes in the autograd graph of a loss that show a mistake: no further forward is needed.
 
 Two tensors that broadcast against each other in a loss, such as [16, 1] and [16], make [16, 16]
-terms. A view that swaps the sizes of two dimensions does not swap the dimensions.
+terms. A view that swaps the sizes of two dimensions does not swap the dimensions. cross_entropy
+reads the classes from dimension 1, and a linear layer has them in the last one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,
     Node,
+    dimension_of,
     nodes_behind,
     place_of,
 )
@@ -26,7 +28,7 @@ from hookcli.models.model import Call
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
-BROADCASTS, RESHAPED = "loss_broadcasts", "reshaped_axes"
+BROADCASTS, RESHAPED, CLASSES = "loss_broadcasts", "reshaped_axes", "class_dimension"
 Shape: TypeAlias = tuple[int, ...]
 
 _LOSSES = {
@@ -56,6 +58,7 @@ _MEANING = {
         "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax", "MkldnnRnnLayer", "CudnnRnn",
     )
 }  # fmt: skip
+_LINEAR = {"AddmmBackward0", "MmBackward0", "LinearBackward0"}
 _MOST = 5  # findings of one kind
 _LONGEST_TAIL = 200  # nodes
 
@@ -214,6 +217,41 @@ def _without_ones(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
 
 
+def _swapped_classes(start: torch.Tensor) -> Iterator[tuple[Node, tuple[Shape, Shape]]]:
+    """Yield the linear layers whose outputs are in the last dimension, if a loss reads another.
+
+    With each, yield the shape of the logits and that of the layer's result. cross_entropy reads the
+    classes from dimension 1; torch raises an error unless both dimensions have the same size.
+    """
+    for node in nodes_behind(start):
+        if node.name() != "NllLoss2DBackward0":  # of more than two dimensions
+            continue
+        logs = node.next_functions[0][0]
+        while logs is not None and logs.name() in SAME_VALUES:
+            logs = logs.next_functions[0][0]
+        if logs is None or logs.name() != "LogSoftmaxBackward0":
+            continue
+        shape = tuple(logs._saved_result.shape)
+        if len(shape) < 3 or shape[1] < 2 or shape[1] != shape[-1] or dimension_of(logs) != 1:
+            continue
+        layer = _features(logs, shape)
+        if layer is not None:
+            yield layer, (shape, _shape(layer) or shape)
+
+
+def _features(node: Node, shape: Shape) -> Node | None:
+    """Return the linear layer whose outputs are the last dimension of what a node gets."""
+    behind = node.next_functions[0][0]
+    while behind is not None and behind.name() in _IN_ORDER:
+        if behind.name() in _VIEWS and _shape(behind) != shape:
+            return None
+        behind = behind.next_functions[0][0]
+    if behind is None or behind.name() not in _LINEAR:
+        return None
+    made = _shape(behind)
+    return behind if made is not None and made[-1] == shape[-1] else None
+
+
 class GraphShapes(GraphWatcher):
     """Looks at the shapes in the graph of the loss."""
 
@@ -224,6 +262,9 @@ class GraphShapes(GraphWatcher):
         if RESHAPED in self._probes:
             for node, shapes in self._known(_views(start, owners, calls)):
                 self._add(RESHAPED, node, owners, calls, "a view", *shapes)
+        if CLASSES in self._probes:
+            for node, shapes in self._known(_swapped_classes(start)):
+                self._add(CLASSES, node, owners, calls, "cross_entropy", *shapes)
 
     def _known(self, found: Iterator[Any]) -> Iterator[Any]:
         """Yield the first entries, up to one whose tensors cannot be read."""

@@ -23,11 +23,12 @@ _FIRST = (
     "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
     "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_model",
     "frozen_attribute", "constant_term", "constant_loss_term", "loss_values", "label_shift",
-    "entropy_sign", "double_softmax", "loss_broadcasts", "first_batch_only",
-    "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
-    "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
-    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "wrong_backward", "normalizes_one_value", "softmax_dimension", "dead_units",
+    "entropy_sign", "loss_sign", "noise_scale", "double_softmax", "loss_broadcasts",
+    "first_batch_only", "unregistered_parameters", "ranks_agree", "eval_while_training",
+    "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
+    "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
+    "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
+    "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

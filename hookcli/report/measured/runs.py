@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -39,7 +39,7 @@ class Mixing(TypedDict):
     "place" if it adds the same `tensor` of the model to the same place of each batch.
     """
 
-    kind: str
+    kind: Literal["mixes", "sample", "places", "place"]
     function: str
     name: str | None
     module: str | None

@@ -20,7 +20,7 @@ import torch
 from hookcli.engine.probes.context import Requests, RerunContext
 from hookcli.engine.probes.determinism import as_number, change, repeat
 from hookcli.engine.probes.rerun import Outputs, Rerun
-from hookcli.engine.probes.sample_mixing import locate, locate_place
+from hookcli.engine.probes.samples.mixing import locate, locate_place
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits

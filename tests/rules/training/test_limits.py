@@ -27,7 +27,14 @@ def steps_of(figure, values, first=0):
 
 def judged(rule, steps, options=(), **more):
     """The only finding of a rule for a training with these steps."""
-    more = {"total": len(steps), "skipped": 0, "together": (), "optimizer": None, "unheld": (), **more}
+    more = {
+        "total": len(steps),
+        "skipped": 0,
+        "together": (),
+        "optimizer": None,
+        "unheld": (),
+        **more,
+    }
     report = SimpleNamespace(
         training=SimpleNamespace(steps=steps, **more),
         model=SimpleNamespace(place=PLACE),

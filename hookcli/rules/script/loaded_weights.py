@@ -51,7 +51,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     for fact in facts_of(report, "own_tensors"):
         found = True
         message = (
-            f"load_state_dict gets the tensors of '{fact.target}' itself, not copies of earlier "
+            f"load_state_dict gets references to the tensors of '{fact.target}' itself, not a copy of earlier "
             "values: it changes nothing"
         )
         yield RuleFinding(

@@ -706,7 +706,7 @@ def kept_best(keep):
 
 def test_a_state_that_refers_to_the_live_weights_is_named():
     [message] = found(kept_best(lambda net: net.state_dict()), "loaded_weights")
-    assert "gets the tensors of 'net' itself" in message
+    assert "gets references to the tensors of 'net' itself" in message
     assert found(kept_best(lambda net: copy.deepcopy(net.state_dict())), "loaded_weights") == []
 
 

@@ -45,6 +45,7 @@ from hookcli.training.observers.loss_source import (
     loss_function,
     sign_of_entropy,
     terms,
+    unread_terminal,
     user_frame,
 )
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
@@ -172,6 +173,9 @@ class LossLook(Observer):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        terminal = unread_terminal(frame)
+        if terminal is not None:
+            self.facts.add("loss_values", "terminal", f"{file}:{terminal[1]}", name=terminal[0])
         weight = graded_weight(frame)
         if weight is not None:
             self.facts.add("loss_values", "advantage", f"{file}:{weight[1]}", name=weight[0])
@@ -310,7 +314,11 @@ def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
     apart = (sums - 1).abs() > _APART
     if float(apart.float().mean()) < _MOSTLY:
         return None
-    return "nll_loss", {"low": float(sums.min()), "high": float(sums.max())}
+    found = {"low": float(sums.min()), "high": float(sums.max()), "over": None}
+    if behind is not None and behind.name() == "LogSoftmaxBackward0":
+        dim = int(behind._saved_dim)
+        found["over"] = dim - 2**64 if dim >= 2**63 else dim
+    return "nll_loss", found
 
 
 _VALUES = {

@@ -123,7 +123,25 @@ _ROWS = (
             ("single_norms", "the norms in the autograd graph", "SingleNorm"),
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
             ("self_similarities", "the losses in the autograd graph", "SelfSimilarity"),
+            ("masked_shares", "the softmaxes in the autograd graph", "MaskedShares"),
+            ("self_sums", "the sums in the autograd graph", "SelfSum"),
+            ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
+        )
+    ),
+    *(
+        Probe(
+            name,
+            cost,
+            Way.OBSERVES,
+            "trainability.loss_formulas:observe",
+            {name: f"trainability:{result}"},
+        )
+        for name, cost, result in (
+            ("logit_activations", "the softmaxes in the autograd graph", "LogitActivation"),
+            ("noise_scales", "the terms of the loss, read from its autograd graph", "NoiseScale"),
+            ("loss_signs", "the terms of the loss, read from its autograd graph", "LossSign"),
+            ("token_targets", "a comparison of targets with the batch", "TokenTargets"),
         )
     ),
     Probe(
@@ -197,7 +215,7 @@ _ROWS = (
         "samples",
         "two to six additional forwards in eval mode, with copies of one sample",
         Way.RERUNS,
-        "batch_independence:measure",
+        "samples.batch_independence:measure",
         {"samples": "runs:SAMPLES"},
         repeats_batch=True,
     ),
@@ -291,7 +309,7 @@ _ROWS = (
         "grown",
         "one additional forward in eval mode with one more sample (for snapshots)",
         Way.RERUNS,
-        "batch_growth:measure",
+        "samples.batch_growth:measure",
     ),
     Probe(
         "eval_forward",

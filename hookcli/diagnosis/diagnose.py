@@ -25,7 +25,7 @@ _FIRST = (
     "optimizer_construction", "model_copies", "model_code", "unheld_model", "frozen_attribute",
     "frozen_parts",
     "constant_term", "constant_loss_term", "loss_values", "label_shift", "entropy_sign",
-    "loss_sign", "double_softmax", "loss_broadcasts",
+    "loss_sign", "loss_direction", "noise_scale", "double_softmax", "loss_broadcasts",
     "class_dimension", "batch_contents", "batch_dimension",
     "first_batch_only", "unregistered_parameters", "ranks_agree", "eval_while_training",
     "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from hookcli.report.distributed import Distributed
+from hookcli.report.distributed import Distributed, LocalPart, MeshPlace
 from hookcli.report.edges import EdgeRow
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
@@ -168,7 +168,13 @@ class UncalledRow:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRow:
-    """One distinct parameter under its first qualified name; other names are in `shared_with`."""
+    """One distinct parameter under its first qualified name; other names are in `shared_with`.
+
+    A DTensor has `placements` and `mesh`, and `local` is the part of it that the rank has. If
+    `whole`, the figures are those of the whole tensor, joined from the files of all ranks, else of
+    the part. `grad_placements` are those of the gradient, if they differ: the sum of a gradient
+    that is Partial is pending, so that nothing is known of the whole.
+    """
 
     name: str
     module_type: str
@@ -182,6 +188,11 @@ class ParameterRow:
     grad_to_weight: Number | None = None
     steps: tuple[dict[str, Any], ...] = ()
     status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None = None
+    placements: tuple[str, ...] | None = absent()  # it is a field()
+    mesh: MeshPlace | None = absent()  # noqa: RUF009  # it is a field()
+    local: LocalPart | None = absent()  # noqa: RUF009  # it is a field()
+    whole: bool | None = absent()  # it is a field()
+    grad_placements: tuple[str, ...] | None = absent()  # it is a field()
 
     def numbered_steps(self) -> list[dict[str, Any]]:
         """Return `steps`, each with a number and a gradient: a saved report may lack them."""

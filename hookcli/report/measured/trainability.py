@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -182,10 +182,78 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
+class LogitActivation(TypedDict):
+    """An activation, and the function that gets its result."""
+
+    activation: Literal["relu", "hardtanh", "softmax", "sigmoid"]
+    by: str
+    module: str | None
+    place: str | None
+
+
+class NoiseScale(TypedDict):
+    """The numbers in a KL term: exp(`exponent` x) is `best` where the term is smallest.
+
+    Noise is multiplied by exp(`noise` x), or by x itself if `linear`.
+    """
+
+    exponent: Real
+    best: Real
+    noise: Real | None
+    linear: bool
+    module: str | None
+    place: str | None
+
+
+class LossSign(TypedDict):
+    """What a loss makes small although it must become large, or the reverse."""
+
+    what: Literal["divergence", "overlap", "log_probability", "error"]
+    module: str | None
+    place: str | None
+
+
+class TokenTargets(TypedDict):
+    """How many positions after those of the input targets are, and how many are padding."""
+
+    shift: Count
+    padded: Count
+    targets: Size
+    module: str | None
+    place: str | None
+
+
 class SelfSimilarity(TypedDict):
     """The number of samples that a loss compares with themselves, too."""
 
     samples: Size
+    module: str | None
+    place: str | None
+
+
+class MaskedShares(TypedDict):
+    """How many of the rows of a softmax no longer sum to 1 after a mask, and its shape."""
+
+    rows: Size
+    of: Size
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class SelfSum(TypedDict):
+    """The shape of a tensor that is added to itself."""
+
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class ChangedShortcut(TypedDict):
+    """The activation, by name and type, that changes the input of a block in place."""
+
+    by: str
+    type: str
     module: str | None
     place: str | None
 

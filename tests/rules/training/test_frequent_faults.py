@@ -460,12 +460,12 @@ def reversed_by(factor):
 
 
 def test_a_reversal_with_a_negative_factor_does_not_reverse():
-    [message] = found(reversed_by(-0.5), "loss_sign")
+    [message] = found(reversed_by(-0.5), "loss_direction")
     assert (
         "'ReverseGradient' does not reverse gradients: its backward multiplies them by 0.5"
         in message
     )
-    assert found(reversed_by(0.5), "loss_sign") == []
+    assert found(reversed_by(0.5), "loss_direction") == []
 
 
 def dice_score(logits, target):
@@ -491,9 +491,9 @@ def overlapping(function):
 
 
 def test_a_score_that_is_made_small_is_named():
-    [message] = found(overlapping(dice_score), "loss_sign")
+    [message] = found(overlapping(dice_score), "loss_direction")
     assert "the loss is the score of 'dice_score' itself" in message
-    assert found(overlapping(dice_loss), "loss_sign") == []
+    assert found(overlapping(dice_loss), "loss_direction") == []
 
 
 # Batches

@@ -4,7 +4,9 @@
 element. `linear_chains`: two linear layers with nothing in between. `single_norms`: norms over one
 value. `loss_sums`: sums in the loss of which one term has no gradient. `custom_functions`: autograd
 Functions of the user. `self_similarities`: losses over the products of all samples with each other
-that include each sample with itself.
+that include each sample with itself. `masked_shares`: shares of a softmax that are masked
+afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums with the input of a
+block that an activation has changed in place.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import nn
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
@@ -27,12 +30,13 @@ from hookcli.engine.probes.trainability.loss_graph import (
     nodes_behind,
     place_of,
 )
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
 FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
+MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -63,6 +67,41 @@ _NORMALISED = 1e-3  # how far the sum of shares may be from 1
 class GraphPatterns(GraphWatcher):
     """Looks for patterns in the graph of the loss."""
 
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run."""
+        super().begin(model)
+        self._given: dict[int, int] = {}  # the first input of each call that runs, by its order
+        self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
+
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Note the input of a call."""
+        super().enter(call, batch)
+        if not self._has_looked and CHANGED in self._probes and batch[0]:
+            self._given[call.order] = id(batch[0][0])
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Note an activation that changes the input of the calls around it in place."""
+        given = self._given.pop(call.order, None)
+        if given is None or not getattr(call.module, "inplace", False) or id(output) != given:
+            return
+        around = [order for order, other in self._given.items() if other == given]
+        node = getattr(output, "grad_fn", None)
+        if around and node is not None:
+            self._replaced[node] = call, around
+
+    def _changed(
+        self, nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
+    ) -> Iterator[tuple[Node, dict[str, Any]]]:
+        """Yield the sums with the input of a block that an activation has changed in place."""
+        replaced, self._replaced = self._replaced, {}
+        for node in nodes if replaced else ():
+            if node.name() != "AddBackward0":
+                continue
+            for behind, _ in node.next_functions:
+                call, around = replaced.get(behind, (None, []))
+                if call is not None and owners.of(node._sequence_nr()) in around:
+                    yield node, {"by": call.name or "", "type": call.type}
+
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         with where_possible():
             self._look_for(start, owners, calls)
@@ -87,6 +126,9 @@ class GraphPatterns(GraphWatcher):
             CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),
+            MASKED: lambda: _masked_shares(nodes, users),
+            DOUBLED: lambda: _doubled(nodes, owners, calls),
+            CHANGED: lambda: self._changed(nodes, owners, calls),
         }
         for probe, rows in patterns.items():
             if probe in self._probes:
@@ -254,6 +296,75 @@ def _is_normalised(node: Node) -> bool:
             return False
         node = node.next_functions[0][0]
     return False
+
+
+def _masked_shares(
+    nodes: list[Node], users: dict[Node, list[Node]]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each mask of the shares of a softmax after which the rows no longer sum to 1."""
+    for node in nodes:
+        if node.name() != _SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
+            continue
+        if not _are_scores(node):  # a router that leaves out experts
+            continue
+        shares, dim, behind = node._saved_result.detach(), dimension_of(node), node
+        for _ in range(_LONGEST):
+            after = users.get(behind, [])
+            if len(after) != 1 or after[0].name() not in _VIEWS | {"NativeDropoutBackward0"}:
+                break
+            (behind,) = after
+        after = users.get(behind, [])
+        kept = _kept(after[0], behind) if len(after) == 1 else None
+        if kept is None or not _is_summed(after[0], users):
+            continue
+        left = (shares * kept.expand_as(shares)).sum(dim)
+        some = (left > _NORMALISED) & (left < 1 - _NORMALISED)
+        if bool(some.any()):
+            value = {"rows": int(some.sum()), "of": left.numel(), "shape": [*shares.shape]}
+            yield after[0], value
+
+
+def _kept(node: Node, shares: Node) -> torch.Tensor | None:
+    """Return which shares a mask of 0 and 1, or a masked_fill, leaves; None if it is neither."""
+    if node.name() == "MaskedFillBackward0":
+        return torch.logical_not(node._saved_mask)
+    given = [other for other, _ in node.next_functions]
+    if node.name() != "MulBackward0" or given.count(None) != 1 or shares not in given:
+        return None
+    mask = node._saved_other if given[0] is shares else node._saved_self
+    if mask is None or mask.numel() < 2 or not bool(((mask == 0) | (mask == 1)).all()):
+        return None
+    return mask.bool() if bool((mask == 0).any()) else None
+
+
+def _is_summed(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Return whether only a product uses a result, so that nothing normalises it again."""
+    for _ in range(_LONGEST):
+        after = users.get(node, [])
+        if len(after) != 1:
+            return False
+        (node,) = after
+        if node.name() in _PRODUCTS:
+            return True
+        if node.name() not in _VIEWS | _MOVES | {"NativeDropoutBackward0"}:
+            return False
+    return False
+
+
+def _doubled(
+    nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each sum of a tensor and itself in the user's code."""
+    for node in nodes:
+        if node.name() != "AddBackward0" or len(node.next_functions) != 2:
+            continue
+        first, second = node.next_functions
+        shape = _shape(node)
+        if first[0] is None or first != second or shape is None or len(shape) < 2:
+            continue
+        kind = place_of(node, owners, calls)[2][0]
+        if kind is not None and not hasattr(nn, kind) and float(node._saved_alpha) == 1:
+            yield node, {"shape": [*shape]}
 
 
 def _chains(

@@ -1,4 +1,4 @@
-"""`loss_sign`: a loss makes small what is to become small."""
+"""`loss_direction`: a loss makes small what is to become small."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _score(fact: ScriptFact) -> tuple[str, str]:
 _SENTENCES = {"reversal": _reversal, "score_sign": _score}
 
 RULE = Rule(
-    name="loss_sign",
+    name="loss_direction",
     severity="warning",
     of_training=True,
     looks_at="the sign of the loss",
@@ -58,7 +58,7 @@ RULE = Rule(
     "Milletari et al. 2016, V-Net",
     fails="a schedule of the factor of a reversal with the wrong sign; return dice.mean()",
     mend="return the gradient times a negative number; return 1 - dice.mean()",
-    example="{rule: loss_sign, severity: error}",
+    example="{rule: loss_direction, severity: error}",
     judge=judge_nothing,
     judge_run=judge_run,
 )

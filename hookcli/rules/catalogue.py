@@ -44,7 +44,13 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
-from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
+from hookcli.rules.patterns import (
+    call_state,
+    graph_patterns,
+    module_values,
+    single_sample,
+    user_code,
+)
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
     batches,
@@ -64,9 +70,11 @@ from hookcli.rules.trainability import (
     eval_mode,
     gradient_clipping,
     graph_shapes,
+    half_overflow,
     initial_loss,
     loss_formulas,
     neutral,
+    order_of_time,
     overfits_one_batch,
     tied_weights,
     unregistered_parameters,
@@ -151,6 +159,11 @@ CATALOGUE: dict[str, Rule] = {
         module_values.STATISTICS,
         module_values.MASK,
         module_values.EQUAL,
+        module_values.PADDING_RULE,
+        single_sample.RULE,
+        half_overflow.RULE,
+        order_of_time.LATER_RULE,
+        order_of_time.POSITIONS_RULE,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,

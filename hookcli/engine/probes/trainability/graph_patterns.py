@@ -6,7 +6,7 @@ value. `loss_sums`: sums in the loss of which one term has no gradient. `custom_
 Functions of the user. `self_similarities`: losses over the products of all samples with each other
 that include each sample with itself. `masked_shares`: shares of a softmax that are masked
 afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums with the input of a
-block that an activation has changed in place.
+block that an activation has changed in place. `half_values`: operators whose result is float16.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from hookcli.spec.request import Spec
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
 FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
+HALF = "half_values"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -113,6 +114,8 @@ class GraphPatterns(GraphWatcher):
         nodes = list(nodes_behind(start))
         if FUNCTIONS in self._probes and (found := functions_of(nodes)):
             self.measurements.append(Measurement(FUNCTIONS, "", None, len(found), None))
+        if HALF in self._probes and (halves := sum(_is_half(node) for node in nodes)):
+            self.measurements.append(Measurement(HALF, "", None, halves, None))
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
         chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
@@ -445,6 +448,11 @@ def _unscaled(node: Node | None) -> Node | None:
 def _shape(node: Node) -> tuple[int, ...] | None:
     described = getattr(node, "_input_metadata", None)
     return None if not described else tuple(int(size) for size in described[0].shape)
+
+
+def _is_half(node: Node) -> bool:
+    described = getattr(node, "_input_metadata", None) or ()
+    return any(one.dtype is torch.float16 for one in described[:1])
 
 
 def _signed(dim: int) -> int:

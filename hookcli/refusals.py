@@ -21,6 +21,8 @@ _HINTS = {  # of errors that name no file
 }
 _NO_MEMORY = ("failed to map segment", "annot allocate memory")  # of the loader of libraries
 
+_OF_TORCH = ("not enough memory: you tried to allocate", "annot allocate memory", "out of memory")
+
 
 def refusal(error: BaseException) -> RequestError | None:
     """Return the error for what the system refuses; None for any other exception."""
@@ -37,6 +39,18 @@ def is_short_of(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, OSError) and error.errno in _HINTS and error.filename is None
     )
+
+
+def raise_if_out_of_memory(error: BaseException) -> None:
+    """Raise MemoryError if an error tells that memory ran out: of what it ended, nothing is known.
+
+    PyTorch raises RuntimeError for memory of the processor, and torch.OutOfMemoryError for a GPU's.
+    Code that takes an error as "has no values" or "does not run" calls this first.
+    """
+    text = str(error) if isinstance(error, RuntimeError) else ""
+    is_of_torch = any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__)
+    if isinstance(error, MemoryError) or is_of_torch or any(part in text for part in _OF_TORCH):
+        raise MemoryError("not enough memory") from error
 
 
 def _of_system(error: OSError) -> RequestError:

@@ -58,6 +58,11 @@ def no_match(what: str, pattern: str) -> str:
     return f"no {what} matches '{pattern}'"
 
 
+def not_a_training(path: object) -> str:
+    """Return the message for a report that is not that of a training."""
+    return f"{path} is not the report of a training"
+
+
 def unknown(what: str, name: object) -> str:
     """Return the message for a name that is none of those that exist; `what` is what it names."""
     return f"unknown {what} '{name}'"

@@ -47,8 +47,24 @@ def pytest_configure(config):
         config.pluginmanager.register(times.Times(path, leads=leads))
 
 
+_MODULES = 100  # that were imported since the last freeze
+_frozen = 0  # modules at the last freeze
+
+
 def pytest_collection_finish():
     """Keep the tests and torch out of collections, which else take most of a second each."""
+    _freeze()
+
+
+def pytest_runtest_setup():
+    """Keep libraries that tests have imported since out of them too."""
+    if len(sys.modules) > _frozen + _MODULES:
+        _freeze()
+
+
+def _freeze():
+    global _frozen
+    _frozen = len(sys.modules)
     gc.collect()
     gc.freeze()
 

@@ -23,6 +23,8 @@ PRODUCTS: dict[str, int] = {
     "test_the_file_that_init_writes_gives_the_preset_s_report_byte_by_byte": 1,
     "tests/formats/test_views.py::test_names_do_no_harm": 2,
     "tests/hooks/test_compiled.py::test_hooks_on_every_module_fire_as_by_hand": 1,
+    "tests/training/test_roots.py::"
+    "test_the_root_is_the_whole_model_however_its_parts_are_called": 1,
     "tests/models/test_exported.py::test_a_sample_has_the_rows_and_gradients_of_its_source": 1,
     "tests/models/test_exported.py::test_calls_names_ties_and_regions_are_the_module_s": 2,
     "tests/models/torchscript/test_parity.py::test_a_scripted_module_tells_the_same": 1,
@@ -43,6 +45,9 @@ PRODUCTS: dict[str, int] = {
     # A library, a script or an architecture that is imported anew each.
     "tests/comparison/test_faults.py::test_the_command_line_finds_it_too": 0,
     "tests/engine/test_odd_models.py::test_every_format_renders": 0,
+    "tests/models/test_exported.py::"
+    "test_an_architecture_has_the_rows_and_gradients_of_its_source": 0,
+    "tests/models/torchscript/test_architectures.py::test_an_architecture_traced": 0,
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
     "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,

@@ -102,6 +102,13 @@ _ROWS = (
         "trainability.graph_shapes:observe",
         {"reshaped_axes": "trainability:ShapePair"},
     ),
+    Probe(
+        "class_dimension",
+        "the shapes of logits, read from the autograd graph",
+        Way.OBSERVES,
+        "trainability.graph_shapes:observe",
+        {"class_dimension": "trainability:ShapePair"},
+    ),
     *(
         Probe(
             name,
@@ -134,7 +141,7 @@ _ROWS = (
         for name, cost, result in (
             ("logit_activations", "the softmaxes in the autograd graph", "LogitActivation"),
             ("noise_scales", "the terms of the loss, read from its autograd graph", "NoiseScale"),
-            ("loss_signs", "the terms of the loss, read from its autograd graph", "LossSign"),
+            ("loss_signs", "the terms of the loss, read from its autograd graph", "SignedTerm"),
             ("token_targets", "a comparison of targets with the batch", "TokenTargets"),
         )
     ),

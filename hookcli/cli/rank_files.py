@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
-from hookcli.spec.ranks import with_rank
+from hookcli.spec.ranks import with_rank, with_rank_0
 
 if TYPE_CHECKING:
     from hookcli.formats.results import Result
@@ -43,8 +43,16 @@ def only_this_rank(ran: WorkerResult, targets: Sequence[Target], console: Consol
 
 def write_rank(result: Result, number: int, targets: Sequence[Target]) -> None:
     """Write the files of a rank in the formats that have such files."""
+    _write(result, targets, lambda file: with_rank(file, number))
+
+
+def write_own(result: Result, targets: Sequence[Target]) -> None:
+    """Write rank 0's own part of a training, such as report.rank0.json, beside that of all."""
+    _write(result, targets, with_rank_0)
+
+
+def _write(result: Result, targets: Sequence[Target], name: Callable[[str], str]) -> None:
     for target in targets:
         row = FORMATS[target.format]
         if row.has_rank_files and target.file is not None:
-            file = Path(with_rank(str(target.file), number))
-            write_file(file, row.render(result, View()))
+            write_file(Path(name(str(target.file))), row.render(result, View()))

@@ -58,15 +58,14 @@ def run_info(
     fallback: str | None = None,
 ) -> RunInfo:
     """Return how the model was run."""
-    return RunInfo(
+    return RunInfo.of(
+        spec.run,
         tensors=tensors,
         fallback=fallback,
         mode=mode,
         device=device,
-        seed=spec.run.seed,
         loss=recording.loss,
         losses=tuple(number(loss) for loss in recording.losses),
-        steps=spec.run.steps,
         loss_place=recording.loss_place,
     )
 

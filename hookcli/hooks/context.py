@@ -48,6 +48,7 @@ class Context:
     # How many nodes of a graph that somebody else frees may still be read in this step: torch frees
     # nodes that Python has read recursively (see `let_go`). None if hookcli frees the graph.
     nodes_left: int | None = None
+    spent: float = 0.0  # seconds that hooks in somebody's loop took in this step
 
     def passes_over(self, call: Call) -> bool:
         """Whether hooks on this call's module do not fire, as torch.compile inlines the call."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import torch
@@ -112,12 +113,15 @@ class Hook(Portable):
         failed = self.context.failed
         if failed is None:
             return self._fire(site, value, native, node, again, operator)
+        began = perf_counter()
         try:
             return self._fire(site, value, native, node, again, operator)
         except Exception as error:
             if not failed(error):
                 raise
             return None
+        finally:
+            self.context.spent += perf_counter() - began
 
     def _fire(
         self,
@@ -182,11 +186,14 @@ class Hook(Portable):
         if failed is None:
             self._look(site, value, node, measure)
             return
+        began = perf_counter()
         try:
             self._look(site, value, node, measure)
         except Exception as error:
             if not failed(error):
                 raise
+        finally:
+            self.context.spent += perf_counter() - began
 
     def _look(
         self,

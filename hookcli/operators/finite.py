@@ -9,6 +9,7 @@ import torch
 
 from hookcli.models.bits import once
 from hookcli.models.nested import dtype_name, shape_of
+from hookcli.refusals import raise_if_out_of_memory
 
 _CHUNK = 1 << 24  # elements that are counted at a time
 
@@ -61,7 +62,8 @@ def counts_of(tensor: torch.Tensor) -> dict[str, int] | None:
         return None
     try:
         return figures(tensor)
-    except (RuntimeError, NotImplementedError):  # an unsupported layout or device
+    except (RuntimeError, NotImplementedError) as error:  # an unsupported layout or device
+        raise_if_out_of_memory(error)
         return None
 
 

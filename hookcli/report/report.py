@@ -6,10 +6,10 @@ that is not known is None, never 0. `order` and `call` count from 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from hookcli.report.distributed import Distributed
+from hookcli.report.distributed import Distributed, LocalPart, MeshPlace
 from hookcli.report.edges import EdgeRow
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
@@ -28,6 +28,9 @@ from hookcli.report.values import (
     Tree,
     absent,
 )
+
+if TYPE_CHECKING:
+    from hookcli.spec.request import RunSpec
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
@@ -92,6 +95,13 @@ class RunInfo:
     world_size: Count = 1
     peak_memory: Size | None = None
     loss_place: str | None = absent()  # it is a field()
+
+    @classmethod
+    def of(cls, run: RunSpec, **found: Any) -> RunInfo:
+        """Return how a model was run: its settings of the same names, and what was found."""
+        own = {field.name for field in fields(cls)}
+        settings = {f.name: getattr(run, f.name) for f in fields(run) if f.name in own}
+        return cls(**{**settings, **found})
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,13 @@ class UncalledRow:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRow:
-    """One distinct parameter under its first qualified name; other names are in `shared_with`."""
+    """One distinct parameter under its first qualified name; other names are in `shared_with`.
+
+    A DTensor has `placements` and `mesh`, and `local` is the part of it that the rank has. If
+    `whole`, the figures are those of the whole tensor, joined from the files of all ranks, else of
+    the part. `grad_placements` are those of the gradient, if they differ: the sum of a gradient
+    that is Partial is pending, so that nothing is known of the whole.
+    """
 
     name: str
     module_type: str
@@ -172,6 +188,11 @@ class ParameterRow:
     grad_to_weight: Number | None = None
     steps: tuple[dict[str, Any], ...] = ()
     status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None = None
+    placements: tuple[str, ...] | None = absent()  # it is a field()
+    mesh: MeshPlace | None = absent()  # noqa: RUF009  # it is a field()
+    local: LocalPart | None = absent()  # noqa: RUF009  # it is a field()
+    whole: bool | None = absent()  # it is a field()
+    grad_placements: tuple[str, ...] | None = absent()  # it is a field()
 
     def numbered_steps(self) -> list[dict[str, Any]]:
         """Return `steps`, each with a number and a gradient: a saved report may lack them."""

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hookcli.report.distributed import (
+    JoinedRanks,
+    PartGroup,
+    PartNorms,
+    RankParting,
+    StepDigests,
+)
 from hookcli.report.values import Count, Index, Number, Positive, absent
 
 
@@ -25,6 +32,10 @@ class StepRow:
     2-norm of all parameters before the step, `update_norm` that of their change in the step, and
     `update_ratio` is update_norm / weight_norm. `missing`, `zero` and `non_finite` are numbers of
     parameters whose gradient is None, all zero, or has a NaN or infinity.
+
+    If some parameters are DTensors, `local` has the norms of the rank's parts, and the other norms
+    are those of whole tensors as far as the ranks were joined. `mean_loss` is the mean of the
+    losses of all joined ranks, if they differ.
     """
 
     step: Index
@@ -43,6 +54,8 @@ class StepRow:
     missing: Count | None = absent()  # noqa: RUF009  # it is a field()
     zero: Count | None = absent()  # noqa: RUF009  # it is a field()
     non_finite: Count | None = absent()  # noqa: RUF009  # it is a field()
+    local: PartNorms | None = absent()  # noqa: RUF009  # it is a field()
+    mean_loss: Number | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,9 @@ class UpdateRow:
     `changed`: its values differ from those of the first sampled step; None if that is not known.
     `restored`: a step changed it, and at the beginning of each later sampled step it had its first
     values again. `kept`, of a parameter in bfloat16 or float16, is the share of its elements with a
-    gradient that a step left as they were, in the sampled step where that is smallest.
+    gradient that a step left as they were, in the sampled step where that is smallest. `local`, of
+    a DTensor, has the norms of the update and of the values before it, of the rank's part, by
+    sampled step.
     """
 
     name: str
@@ -83,6 +98,7 @@ class UpdateRow:
     changed: bool | None
     restored: bool | None = absent()  # it is a field()
     kept: Number | None = absent()  # noqa: RUF009  # it is a field()
+    local: tuple[tuple[Number | None, Number | None], ...] | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +149,10 @@ class TrainingInfo:
     same steps train, because one optimizer has the parameters of several roots. `calls` are the
     calls of the root, and of parts of it that are called alone with gradients; None if some calls
     were not counted: those inside transforms of torch.func, and after torch.compile.
+
+    `groups` are the groups of parameters that `local` of a step has norms of, if some are DTensors.
+    `step_digests` are those of one rank of several; `joined` tells which ranks were joined, and
+    `partings` where they differ, though they should agree.
     """
 
     record: str
@@ -164,3 +184,7 @@ class TrainingInfo:
     shared: tuple[str, ...] | None = absent()  # it is a field()
     modes: ModesInfo | None = absent()  # noqa: RUF009  # it is a field()
     losses: Count | None = absent()  # noqa: RUF009  # it is a field()
+    groups: tuple[PartGroup, ...] | None = absent()  # it is a field()
+    step_digests: StepDigests | None = absent()  # noqa: RUF009  # it is a field()
+    joined: JoinedRanks | None = absent()  # noqa: RUF009  # it is a field()
+    partings: tuple[RankParting, ...] | None = absent()  # it is a field()

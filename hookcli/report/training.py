@@ -35,7 +35,9 @@ class ScriptInfo:
 class Tracking:
     """How the training was observed. `steps` is the selection as typed, or the default.
 
-    `detached` is the reason why hookcli stopped observing, after an error of its own.
+    `detached` is the reason why hookcli stopped observing, after an error of its own. `job` names
+    the start of all ranks, and `started` is its time on this rank, in seconds since 1970, if there
+    are several.
     """
 
     preset: str
@@ -46,6 +48,8 @@ class Tracking:
     rank: Index = 0
     world_size: Count = 1
     detached: str | None = absent()  # it is a field()
+    job: str | None = absent()  # it is a field()
+    started: Count | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

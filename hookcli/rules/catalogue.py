@@ -32,6 +32,7 @@ from hookcli.rules.activations import (
     initialization,
     saturated,
 )
+from hookcli.rules.forwards import half_overflow, order_of_time, single_sample
 from hookcli.rules.gradients import (
     all_frozen,
     connected,
@@ -48,17 +49,23 @@ from hookcli.rules.patterns import (
     call_state,
     graph_patterns,
     module_values,
-    single_sample,
     user_code,
 )
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
+    batch_contents,
+    batch_dimension,
     batches,
+    constructions,
     frozen_attribute,
+    frozen_parts,
     gradient_use,
+    kept_graph,
     label_shift,
     loaded_weights,
+    loss_direction,
     losses,
+    model_copies,
     schedules,
     seeds,
     unheld_model,
@@ -70,11 +77,9 @@ from hookcli.rules.trainability import (
     eval_mode,
     gradient_clipping,
     graph_shapes,
-    half_overflow,
     initial_loss,
     loss_formulas,
     neutral,
-    order_of_time,
     overfits_one_batch,
     tied_weights,
     unregistered_parameters,
@@ -150,6 +155,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_formulas.TARGETS,
         graph_shapes.BROADCASTS,
         graph_shapes.RESHAPED,
+        graph_shapes.CLASSES,
         graph_patterns.SOFTMAX,
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
@@ -205,6 +211,13 @@ CATALOGUE: dict[str, Rule] = {
         unchanged_parameters.LOST,
         seeds.RULE,
         unheld_model.RULE,
+        constructions.RULE,
+        model_copies.RULE,
+        frozen_parts.RULE,
+        loss_direction.RULE,
+        batch_dimension.RULE,
+        batch_contents.RULE,
+        kept_graph.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -9,6 +9,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
+from hookcli.rules.training.ranks_part import NOT_COMPARED, SAME, judge_joined, same_parameters
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 
@@ -49,7 +50,11 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield findings for the gradients and values of each rank, and for uneven use."""
     if report.training is not None:
-        yield _of_training(report, report.training)
+        joined = report.training.joined
+        if joined is None:
+            yield _of_training(report, report.training)
+        else:
+            yield from judge_joined(report, report.training, joined)
         return
     distributed = report.distributed
     if distributed is None or distributed.world_size < 2:
@@ -79,11 +84,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def _of_training(report: Report, training: TrainingInfo) -> RuleFinding:
-    """Return whether the ranks of a training had the same parameters after each sampled step."""
+    """Return whether ranks had the same parameters after sampled steps, in older reports."""
     digests = sorted((training.rank_digests or {}).items())
     compared = {step: ranks for step, ranks in digests if sum(map(bool, ranks)) > 1}
     if not compared:
-        return skipped("the parameters of several ranks were not compared")
+        return skipped(NOT_COMPARED)
     for step, of_ranks in compared.items():
         known = [(rank, digest) for rank, digest in enumerate(of_ranks) if digest is not None]
         (rank, digest), *others = known
@@ -99,14 +104,11 @@ def _of_training(report: Report, training: TrainingInfo) -> RuleFinding:
         return RuleFinding(
             "fail", "", "ranks part", message, len(apart), 0, report.model.place, step=step,
             severity="error" if with_ddp else "warning",
-            advice=_SAME if with_ddp else "wrap the model in `DistributedDataParallel`",
+            advice=SAME if with_ddp else "wrap the model in `DistributedDataParallel`",
         )  # fmt: skip
     ranks = max(len(of_ranks) for of_ranks in compared.values())
-    steps = counted(len(compared), "step")
-    return passed(f"the parameters of {ranks} ranks are the same after {steps}")
+    return passed(same_parameters(ranks, len(compared)))
 
-
-_SAME = "find the code that changes parameters or gradients on some ranks, such as `if rank == 0`"
 
 RULE = Rule(
     name="ranks_agree",
@@ -117,8 +119,9 @@ RULE = Rule(
     computes="Each rank hashes the bits of every parameter and of its gradient after the last "
     "backward and optimizer step. A difference from rank 0 is an error. A parameter that the loss "
     "reaches on some ranks only is a warning. With `rtol`, norms are compared instead of bits. In "
-    "a training, digests of all parameters after each sampled step are compared; FSDP gives each "
-    "rank a part of them, so there are none.",
+    "a training, the parameters that ranks have copies of are compared after each step, by the "
+    "sums of their bits, with learning rates, modes and the numbers of steps and backward passes. "
+    "Ranks that are the same again at a later step are not reported.",
     formula="bits(grad on rank r) = bits(grad on rank 0), for every r",
     source="msprobe; DistributedDataParallel promises this but does not check it",
     fails="a communication hook that returns the rank's own gradients (noop); a parameter that is "

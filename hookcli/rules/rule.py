@@ -44,6 +44,9 @@ class RuleOption:
 class RuleFinding:
     """The verdict of a rule on one target. `kind` names the problem independently of its values.
 
+    A rule knows neither the configuration nor the report: `judge` makes the `CheckRow` of it, with
+    the severity and the fingerprint that count.
+
     `severity` overrides the severity of the rule; `fingerprint` overrides the computed one.
     `cause` is the id of what caused the problem, if several rules can find it; "" is the name of
     the rule. `advice` tells what to try, as a sentence that begins with an imperative verb. `step`

@@ -41,3 +41,9 @@ def with_rank(file: str, number: int) -> str:
     """Return events.rank1.jsonl for events.jsonl. Rank 0 uses the name unchanged."""
     path = Path(file)
     return str(path.with_name(f"{path.stem}.rank{number}{path.suffix}")) if number else file
+
+
+def with_rank_0(file: str) -> str:
+    """Return run.rank0.json for run.json: the part of rank 0 itself, beside that of all ranks."""
+    path = Path(file)
+    return str(path.with_name(f"{path.stem}.rank0{path.suffix}"))

@@ -12,6 +12,7 @@ from typing import Any
 
 from hookcli.engine.assemble import environment
 from hookcli.models import places
+from hookcli.report.ranks.left_report import left_report
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import (
@@ -30,7 +31,7 @@ from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
-from hookcli.training.sampling import MOST_CALLS
+from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class ObservedScript:
 
     job: RunJob
     started: float = field(default_factory=time.perf_counter)
+    since: float = field(default_factory=time.time)
     roots: dict[int, RootWatch] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     by_hand: dict[int, ByHand] = field(default_factory=dict)
@@ -81,6 +83,8 @@ class ObservedScript:
                 eager=job.training.eager,
                 **rank_and_world(),
                 detached=self.detached,
+                job=None if self.ranks is None else self.ranks.job,
+                started=None if self.ranks is None else int(self.since),
             ),
             records=records,
             others=tuple(self._others()),
@@ -92,22 +96,18 @@ class ObservedScript:
         python = self.job.spec.run.python
         return "own" if python is None else python.source
 
-    def of_all_ranks(
-        self, records: tuple[Report, ...], forms: list[str], *, wait: bool
-    ) -> tuple[Report, ...]:
-        """Return the records with the digests of all ranks; other ranks leave theirs for rank 0."""
+    def exchange(self, report: TrainingReport, *, wait: bool) -> list[str]:
+        """Return the reports of the other ranks of this machine; those leave theirs for rank 0."""
         ranks = self.ranks
-        if ranks is None:
-            return records
+        if ranks is None or not report.records:
+            return []
         if ranks.rank:
-            ranks.leave(records, forms)
-            return records
-        records, notes = ranks.collect(records, forms, wait=wait)
-        self.notes += notes
-        return records
+            ranks.leave(left_report(report))
+            return []
+        return ranks.collect(wait=wait)
 
-    def record_reports(self, *, final: bool = True) -> tuple[tuple[Report, ...], list[str]]:
-        """Return the reports of all records, and the forms of their parameters."""
+    def record_reports(self, *, final: bool = True) -> tuple[Report, ...]:
+        """Return the reports of all records."""
         records = [*self.records, *(b.record for b in self.by_hand.values())]
         records = [record for record in records if record.steps and self.is_wanted(record.root)]
         for record in records:
@@ -130,7 +130,7 @@ class ObservedScript:
                 times = record.steps.times(self.started)
                 report = replace(report, timings={"unit": "us", "steps": times})
             reports.append(report)
-        return tuple(reports), [record.form() for record in records]
+        return tuple(reports)
 
     def held_ids(self) -> set[int]:
         """Return the identities of the parameters of all optimizers."""
@@ -218,8 +218,8 @@ def _limits(info: TrainingInfo) -> list[str]:
         steps = counted(len(info.partly), "step")
         whole = f" ({counted(seen, 'whole forward')})" if seen else ""
         notes.append(
-            f"{info.record}: {steps} observed in part, such as the first {MOST_CALLS:,} calls of "
-            f"step {step:,}{whole}; pass `--steps all` to observe all calls"
+            f"{info.record}: {steps} observed in part, such as step {step:,}{whole}: at most "
+            f"{MOST_CALLS:,} calls, or {MOST_SECONDS:g} s and half of its time; pass `--steps all`"
         )
     if info.omitted:
         notes.append(

@@ -1,4 +1,4 @@
-"""The parameters of all ranks of one machine, brought together without any communication.
+"""The reports of all ranks of one machine, brought together without any communication.
 
 The script's process group is left alone: each rank leaves a file in a folder that rank 0 has made.
 """
@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from hookcli.report.report import Report
-from hookcli.text import join_names
 from hookcli.whole_files import HELD, hold_folder, remove_abandoned, remove_folder
 
 _PATIENCE = 5.0  # seconds that rank 0 waits for the others, which may still be writing
@@ -25,12 +22,16 @@ _JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTA
 
 @dataclass(frozen=True, slots=True)
 class OtherRanks:
-    """One rank, the number of all, and of those on this machine, which are the first ones."""
+    """One rank, the number of all, and of those on this machine, which are the first ones.
+
+    `job` is the same for all ranks of one start of a script, on all machines.
+    """
 
     rank: int
     world_size: int
     local: int
     folder: Path
+    job: str = ""
 
     @classmethod
     def of_environment(cls, names: Mapping[str, str]) -> OtherRanks | None:
@@ -42,12 +43,11 @@ class OtherRanks:
             return None
         if world_size < 2:
             return None
-        # The ranks of one job have the same parent: torchrun.
-        job = [*(names.get(name, "") for name in _JOB), str(os.getppid())]
+        job = [names.get(name, "") for name in _JOB]
         user = os.getuid() if hasattr(os, "getuid") else 0
-        key = hashlib.sha256("\0".join(job).encode()).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"{HELD}{user}-{key}"
-        return cls(rank, world_size, min(local, world_size), folder)
+        # The ranks of one job have the same parent: torchrun.
+        folder = Path(tempfile.gettempdir()) / f"{HELD}{user}-{_key([*job, str(os.getppid())])}"
+        return cls(rank, world_size, min(local, world_size), folder, _key(job))
 
     def open(self) -> int | None:
         """Make the folder, on rank 0, and hold it as long as the process lives.
@@ -68,16 +68,8 @@ class OtherRanks:
         if self.rank == 0:
             remove_folder(str(self.folder))
 
-    def leave(self, records: Sequence[Report], forms: Sequence[str]) -> None:
-        """Leave the digests for rank 0, if it still waits for them.
-
-        `forms` has, for each record, a digest of the names and shapes of its parameters.
-        """
-        found = {
-            report.training.record: {"form": form, "digests": report.training.digests}
-            for report, form in zip(records, forms, strict=True)
-            if report.training is not None and report.training.digests is not None
-        }
+    def leave(self, report: str) -> None:
+        """Leave the report of this rank for rank 0, if it still waits for it."""
         if not self._is_ours():
             return
         held = hold_folder(str(self.folder))
@@ -87,56 +79,22 @@ class OtherRanks:
             return
         unfinished = self.folder / f"unfinished-{self.rank}"
         with contextlib.suppress(OSError):
-            unfinished.write_text(json.dumps(found))
+            unfinished.write_text(report, "utf-8")
             unfinished.replace(self.folder / str(self.rank))
 
-    def collect(
-        self, records: Sequence[Report], forms: Sequence[str], *, wait: bool
-    ) -> tuple[tuple[Report, ...], list[str]]:
-        """Return the records with the digests of all ranks, and a note on ranks without any."""
-        if not any(r.training is not None and r.training.digests for r in records):
-            return tuple(records), []
-        files = self._files(_PATIENCE if wait else 0)
-        read = {rank: json.loads(text) for rank, text in files.items()}
-        notes = []
-        absent = [str(rank) for rank in range(1, self.local) if rank not in read]
-        if absent and wait:
-            notes.append(f"parameters were not compared with those of rank {join_names(absent)}")
-        if self.local < self.world_size:
-            notes.append("parameters were compared only with those of ranks on this machine")
-        return tuple(self._joined(r, f, read) for r, f in zip(records, forms, strict=True)), notes
-
-    def _joined(
-        self, report: Report, form: str, read: Mapping[int, dict[str, dict[str, object]]]
-    ) -> Report:
-        info = report.training
-        if info is None or info.digests is None:
-            return report
-        rows: dict[int, list[str | None]] = {
-            step: [digest, *[None] * (self.world_size - 1)] for step, digest in info.digests.items()
-        }
-        for rank, records in read.items():
-            other = records.get(info.record, {})
-            digests = other.get("digests")
-            if other.get("form") != form or not isinstance(digests, dict):
-                continue  # another model, as in pipelines
-            for step, row in rows.items():
-                row[rank] = digests.get(str(step))
-        joined = {step: tuple(row) for step, row in rows.items()}
-        return replace(report, training=replace(info, rank_digests=joined))
-
-    def _files(self, patience: float) -> dict[int, str]:
-        until = time.monotonic() + patience
+    def collect(self, *, wait: bool) -> list[str]:
+        """Return the reports of the other ranks of this machine, of those that left one."""
+        until = time.monotonic() + (_PATIENCE if wait else 0)
         found: dict[int, str] = {}
         while self._is_ours():
             for rank in range(1, self.local):
                 if rank not in found:
                     with contextlib.suppress(OSError):
-                        found[rank] = (self.folder / str(rank)).read_text()
+                        found[rank] = (self.folder / str(rank)).read_text("utf-8")
             if len(found) == self.local - 1 or time.monotonic() > until:
                 break
             time.sleep(0.02)
-        return found
+        return [found[rank] for rank in sorted(found)]
 
     def _is_ours(self) -> bool:
         try:
@@ -144,3 +102,7 @@ class OtherRanks:
         except OSError:
             return False
         return not hasattr(os, "getuid") or status.st_uid == os.getuid()
+
+
+def _key(words: list[str]) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]

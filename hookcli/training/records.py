@@ -14,6 +14,7 @@ from hookcli.engine.loop.step_gradients import StepGradients
 from hookcli.engine.statistics.digest import digest
 from hookcli.engine.statistics.statistics import norm_of
 from hookcli.models.backend import backend_of
+from hookcli.report.distributed import StepDigests
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
@@ -29,6 +30,10 @@ from hookcli.training.norms import (
     is_part,
     local,
 )
+from hookcli.training.parallel.part_norms import PartNormsKeeper
+from hookcli.training.parallel.placed_rows import with_placements
+from hookcli.training.parallel.placements import has_parts, is_dtensor
+from hookcli.training.parallel.step_digests import DigestKeeper
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.sampling import Sampling
@@ -130,6 +135,9 @@ class Record:
         self._left: tuple[list[torch.Tensor], list[float]] | None = None
         self._lefts: set[bool | None] = set()  # what `left_gradients` said
         self._digests: dict[int, str] = {}
+        self._step_digests = DigestKeeper() if ranks else None
+        self._parts: PartNormsKeeper | None = None  # if some parameters are DTensors
+        self._local: dict[str, list[tuple[float | None, float | None]]] = {}  # of those, by name
         self.sampled: list[int] = []
         self.approximate = False
         if optimizer is not None:
@@ -183,6 +191,8 @@ class Record:
         else:
             self.own, self.parameters = own, len(held)
         self.elsewhere = self.parameters - len(self.own)
+        if self._parts is None and has_parts(self.own):
+            self._parts = PartNormsKeeper()
         self.groups = len(optimizer.param_groups)
         self.options = numbers(optimizer.param_groups[0]) if optimizer.param_groups else {}
 
@@ -217,6 +227,10 @@ class Record:
             if one.scale is not None:
                 step.scale = one.scale
                 break
+        if self._step_digests is not None:
+            self._step_digests.note(2 * step.step, self.own)
+        if self._parts is not None and noted and not partly:
+            step.parts = self._parts.gradients(self.own)
         if passes and id(self) in passes[0].left:
             self._lefts.add(passes[0].left[id(self)])
         if sampled:
@@ -270,6 +284,8 @@ class Record:
         if isinstance(norm, torch.Tensor):
             norm = float(norm)
         step.grad_norm = math.hypot(step.grad_norm, norm)
+        if self._parts is not None:
+            step.parts = self._parts.added(step.parts, parameters)
         if step.sampled:
             self.gradients.note(step.step, parameters, alone=True)
 
@@ -283,6 +299,9 @@ class Record:
         step.non_finite = states.count("non_finite")
         weights = [note.weight["norm"] for key, note in notes.items() if key in own and note.weight]
         step.weight_norm = math.hypot(*weights) if weights else None
+        if self._parts is not None:
+            norms = {key: note.weight["norm"] for key, note in notes.items() if note.weight}
+            step.weight_parts = self._parts.combined((p, norms.get(id(p))) for p in self.own)
 
     def _copy(self, notes: dict[int, ParameterStep]) -> None:
         names = {id(info.tensor): info.name for info in self.model.parameters()}
@@ -326,6 +345,10 @@ class Record:
             step.backwards, step.loss = len(inside), sum_of(inside[:1])
             step.forwards = self.root.forwards
             step.grad_norm = gradient_norm(self.own)
+            if self._parts is not None:
+                step.parts = self._parts.gradients(self.own)
+        if self._step_digests is not None and measured:
+            self._step_digests.note(2 * self.steps.total + 1, self.own)
         if step.sampled:
             if inside:
                 self.gradients.note(step.step)
@@ -366,6 +389,10 @@ class Record:
                 ratios = self._ratios.setdefault(copy.name, [])
                 ratios += [None] * (len(self.sampled) - 1 - len(ratios))
                 ratios.append(change / weight if change is not None and weight else None)
+                if self._parts is not None and is_dtensor(copy.whole):
+                    norms = self._local.setdefault(copy.name, [])
+                    norms += [(None, None)] * (len(self.sampled) - 1 - len(norms))
+                    norms.append((change, weight))
                 self._note_kept(copy, now)
                 if change is not None:
                     updates.append(change * math.sqrt(copy.stride))
@@ -374,6 +401,11 @@ class Record:
                 whole = _digest_of(self.own)
                 if whole is not None:
                     self._digests[step.step] = whole
+            if self._parts is not None:
+                step.update_parts = self._parts.combined(
+                    (copy.whole, None if change is None else change * math.sqrt(copy.stride))
+                    for copy, change in zip(copies, changes, strict=True)
+                )
         self._copies.clear()
         step.update_norm = math.hypot(*updates) if updates else None
 
@@ -435,6 +467,7 @@ class Record:
                     tuple(None if r is None else number(r) for r in _padded(ratios, count)),
                     self._changed.get(name) if count else None,
                     kept=number(self._kept[name]) if name in self._kept else None,
+                    local=self._local_norms(name, count),
                     restored=not self._differs[name]
                     if name in self._differs and _is_finite(self._first.get(name))
                     else None,
@@ -457,17 +490,35 @@ class Record:
             shared=tuple(other.name for other in self.shared) or None,
             modes=root.modes.info(),
             losses=root.losses or None,
+            groups=None if self._parts is None else self._parts.rows(self.own),
+            step_digests=self._digests_of_steps(),
         )
 
-    def form(self) -> str:
-        """Return a digest of the names and shapes of the parameters that the optimizer has."""
+    def _digests_of_steps(self) -> StepDigests | None:
+        keeper = self._step_digests
+        if keeper is None:
+            return None
+        keeper.note(2 * self.steps.total, self.own)  # the script may have changed them at its end
         names = {id(info.tensor): info.name for info in self.model.parameters()}
-        rows = [(names.get(id(p), ""), list(p.shape)) for p in self.own]
-        return hashlib.sha256(repr(rows).encode()).hexdigest()[:32]
+        return keeper.rows(names, self.root.forwards)
+
+    def _local_norms(
+        self, name: str, count: int
+    ) -> tuple[tuple[Number | None, Number | None], ...] | None:
+        """Return the norms of the updates of a DTensor's part, and of its values before them."""
+        pairs = self._local.get(name)
+        if pairs is None:
+            return None
+        pairs = [*pairs, *[(None, None)] * (count - len(pairs))]
+        return tuple(
+            (None if change is None else number(change), None if weight is None else number(weight))
+            for change, weight in pairs
+        )
 
     def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
         """Return the record as a report; while the script runs, it is not `final`."""
-        return self.root.report(self.model, self.gradients, self.info(unheld), final=final)
+        report = self.root.report(self.model, self.gradients, self.info(unheld), final=final)
+        return report if self._parts is None else with_placements(report, self.model, self._parts)
 
 
 def _is_finite(weight: dict[str, Any] | None) -> bool:

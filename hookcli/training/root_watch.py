@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 import weakref
@@ -50,7 +51,7 @@ from hookcli.training.roots import (
     parameter_ids,
     unwrap,
 )
-from hookcli.training.sampling import MOST_CALLS
+from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
 from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
@@ -403,6 +404,7 @@ class RootWatch:
                 inside_only=True,
                 failed=self._failed,
                 most_calls=MOST_CALLS if self._limited else None,
+                most_seconds=MOST_SECONDS if self._limited else math.inf,
                 on_full=self._full,
             )
         hooks = self._hooks

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from hookcli.spec.training import TrainingSpec
 
-MOST_CALLS = 2_000  # calls of modules in a step, after which no other call is observed
+# What the observation of a step may take, after which no call that begins is observed.
+MOST_CALLS = 2_000  # of modules
+MOST_SECONDS = 2.0  # or half of the time of the step, if that is more
 _FREE = 1.0  # seconds that observation in detail may always take
 _SHARE = 0.1  # of the time of the script, beyond these
 
 
 def is_limited(training: TrainingSpec) -> bool:
-    """Return whether the number of calls in a step is limited: not if each step is selected."""
+    """Return whether the observation of a step is limited: not if each step is selected."""
     return 1 not in training.steps.every
 
 

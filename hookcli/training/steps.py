@@ -14,6 +14,7 @@ from hookcli.report.rows.events import number
 from hookcli.report.steps import ModesInfo, StepRow
 from hookcli.report.values import Number
 from hookcli.training.backward import BackwardPass
+from hookcli.training.parallel.part_norms import part_norms
 
 _MOST = 20_000  # rows that are kept: some 3 MB of JSON
 _SPANS = 100  # spans of steps that are kept
@@ -36,6 +37,9 @@ class TrainingStep:
     scale: float | None = None
     weight_norm: float | None = None
     update_norm: float | None = None
+    parts: list[Any] | None = None  # norms of the gradients of each group, if there are DTensors
+    weight_parts: list[float | None] | None = None
+    update_parts: list[float | None] | None = None
     missing: int | None = None
     zero: int | None = None
     non_finite: int | None = None
@@ -55,6 +59,8 @@ class TrainingStep:
             self.loss = float(self.loss)
         if isinstance(self.grad_norm, torch.Tensor):
             self.grad_norm = float(self.grad_norm)
+        if self.parts is not None:
+            self.parts = [float(norm) for norm in self.parts]
 
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""
@@ -85,6 +91,7 @@ class TrainingStep:
             missing=self.missing,
             zero=self.zero,
             non_finite=self.non_finite,
+            local=part_norms(self.parts, self.weight_parts, self.update_parts),
         )
 
 
@@ -162,6 +169,8 @@ class Steps:
                 same = [value.reshape(()).double() for _, _, value in values]
                 for (step, name, _), figure in zip(values, torch.stack(same).tolist(), strict=True):
                     setattr(step, name, figure)
+            for step in pending:
+                step.read()
         return pending
 
     def rows(self) -> tuple[StepRow, ...]:

@@ -22,7 +22,6 @@ from torch.optim.optimizer import (
 
 from hookcli.engine.statistics.readable import read_parts
 from hookcli.models import places
-from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
 from hookcli.report.training import (
     ScriptInfo,
@@ -68,6 +67,7 @@ class Watch:
         if job.spec.stream is not None:
             self._sink = StreamedSink(job.spec.stream)
         self._ending: BaseException | None = None
+        self.others: list[str] = []  # the reports of other ranks, at the end
         self._observers = Observers(self._seen)
         self._torch_calls = TorchCalls(self._observers.all, self._guard)
         self._calls = RootCalls(
@@ -141,19 +141,18 @@ class Watch:
             self._guard(self._observers.finish)()
         self.abandon()
         self._guard.open = True
-        found = self._guard(self._seen.record_reports)()
-        records: tuple[Report, ...] = ()
-        if found is not None:
-            records = (
-                self._guard(self._seen.of_all_ranks)(*found, wait=script.status == 0) or found[0]
-            )
-        if self._seen.ranks is not None:
-            self._seen.ranks.close()
+        records = self._guard(self._seen.record_reports)() or ()
         self._guard.open = False
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
-        return self._with_facts(self._seen.report(records, script))
+        report = self._with_facts(self._seen.report(records, script))
+        self._guard.open = True
+        self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
+        self._guard.open = False
+        if self._seen.ranks is not None:
+            self._seen.ranks.close()
+        return report
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()
@@ -380,7 +379,7 @@ class Watch:
         script = ScriptInfo(
             job.script.name, job.script.arguments, job.script.is_module, "completed", 0
         )
-        report = self._seen.report(self._seen.record_reports(final=False)[0], script)
+        report = self._seen.report(self._seen.record_reports(final=False), script)
         report = self._with_facts(report)
         spec = job.spec
         judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)

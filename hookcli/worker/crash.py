@@ -74,12 +74,12 @@ def crash_report(spec: Spec, attempt: Attempt, crash: Crash, seconds: float) -> 
             python_source=None if python is None else python.source,
         ),
         model=ModelInfo(source=spec.model.source, format="python"),
-        run=RunInfo(
+        run=RunInfo.of(
+            spec.run,
             tensors=attempt.tensors,
             fallback=attempt.fallback,
             mode=plan(spec).mode,
-            device=spec.run.device,
-            seed=spec.run.seed,
+            loss=None,
         ),
         inputs=None,
         totals=Totals(layers=0, calls=0, parameters=None),

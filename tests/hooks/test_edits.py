@@ -87,24 +87,29 @@ def told(found):
     return [one for one in found.findings if "in place instead" in one.message]
 
 
-@pytest.mark.parametrize(("kind", "at", "argument", "written"), ARGUMENTS, ids=ids)
-def test_an_edit_is_found_however_it_is_made(kind, at, argument, written, tmp_path):
-    for number, (name, edit) in enumerate(EDITS.items()):
-        if (at == "head" and name in UNCOUNTED) or name in UNSEEN.get(kind, ()):
-            continue
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        one = hook_with(folder, kind, at, f"t = {written}; {edit}")
-        findings = told(carry_out(models.plain, models.batch(), [one]))
-        where = f" ({argument})" if argument else ""
-        assert findings, name
-        for finding in findings:
-            said = f"the hook changed its argument{where} in place instead of returning"
-            assert finding.message.startswith(said), name
-            assert finding.place == "hooks.yaml:1: hooks[0]"
-            assert finding.severity == "error"
-        if at is not None and kind not in {"op", "multi_grad"}:
-            assert {finding.target for finding in findings} == {at}, name
+def leaves_a_trace(kind, at, name):
+    return not (at == "head" and name in UNCOUNTED) and name not in UNSEEN.get(kind, ())
+
+
+EDITED = [
+    (given, name) for given in ARGUMENTS for name in EDITS if leaves_a_trace(*given[:2], name)
+]
+
+
+@pytest.mark.parametrize(("given", "edit"), EDITED)
+def test_an_edit_is_found_however_it_is_made(given, edit, tmp_path):
+    kind, at, argument, written = given
+    one = hook_with(tmp_path, kind, at, f"t = {written}; {EDITS[edit]}")
+    findings = told(carry_out(models.plain, models.batch(), [one]))
+    where = f" ({argument})" if argument else ""
+    assert findings
+    for finding in findings:
+        said = f"the hook changed its argument{where} in place instead of returning"
+        assert finding.message.startswith(said)
+        assert finding.place == "hooks.yaml:1: hooks[0]"
+        assert finding.severity == "error"
+    if at is not None and kind not in {"op", "multi_grad"}:
+        assert {finding.target for finding in findings} == {at}
 
 
 @pytest.mark.parametrize(("kind", "at", "argument", "written"), ARGUMENTS, ids=ids)

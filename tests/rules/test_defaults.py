@@ -107,6 +107,7 @@ RULES = [
     ("token_targets", "warning", "diagnoses", {}),
     ("loss_broadcasts", "warning", "diagnoses", {}),
     ("reshaped_axes", "warning", "diagnoses", {}),
+    ("class_dimension", "warning", "diagnoses", {}),
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
@@ -162,6 +163,13 @@ RULES = [
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
     ("repeated_seed", "warning", "of_training", {}),
     ("unheld_model", "warning", "of_training", {}),
+    ("optimizer_construction", "warning", "of_training", {}),
+    ("model_copies", "warning", "of_training", {}),
+    ("frozen_parts", "warning", "of_training", {}),
+    ("loss_direction", "warning", "of_training", {}),
+    ("batch_dimension", "warning", "of_training", {}),
+    ("batch_contents", "warning", "of_training", {}),
+    ("kept_graph", "warning", "of_training", {}),
 ]
 
 
@@ -236,7 +244,7 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
             "logit_activations noise_scales loss_signs token_targets loss_broadcasts reshaped_axes "
-            "softmax_axes masked_shares single_norms linear_chains "
+            "class_dimension softmax_axes masked_shares single_norms linear_chains "
             "self_similarities self_sums changed_shortcuts kept_tensors call_state batch_norms "
             "frozen_norms trained_masks equal_units padding_vectors inverted_masks squeezes "
             "one_sample half_values half_overflow causal_code later_positions position_tensors "

@@ -31,7 +31,8 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
 @pytest.mark.parametrize(
     ("message", "rules"),
     [
-        (BACKWARD, ["constant_loss_term", "double_softmax", "equal_units", "exploding_gradient",
+        (BACKWARD, ["class_dimension", "constant_loss_term", "double_softmax", "equal_units",
+                    "exploding_gradient",
                     "frozen", "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path",
                     "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
                     "loss_broadcasts", "clipped_logits", "noise_scale", "loss_sign",
@@ -49,7 +50,9 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "clipping_used", "loaded_weights", "schedule_steps", "plateau_mode",
                     "warmup_restarts", "constant_term", "loss_values", "entropy_sign",
                     "frozen_attribute", "label_shift", "first_batch_only",
-                    "lost_updates", "repeated_seed", "unheld_model"]),
+                    "lost_updates", "repeated_seed", "unheld_model",
+                    "optimizer_construction", "model_copies", "frozen_parts", "loss_direction",
+                    "batch_dimension", "batch_contents", "kept_graph"]),
         ("the source of the model was not read", ["discarded_result", "module_backward",
                                                   "repeated_module", "unread_input"]),
         ("the modules were not looked at", ["batch_norm_statistics", "padding_tokens",

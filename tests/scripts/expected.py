@@ -28,7 +28,6 @@ class Record:
     elsewhere: int = 0
     unheld: tuple[str, ...] = ()
     compiled: bool = False
-    sharded: bool = False  # norms are those of this rank's part
     late: bool = False  # nothing is called: it is known when its optimizer steps first
     named: bool = True  # its name is that of a variable
 
@@ -221,5 +220,5 @@ RANKS = {
             Record("model", "ToyModel", "SGD", 4, 2, 2, wrappers=("DistributedDataParallel",))
         ],
     ),
-    "fsdp2": script("fsdp2_gloo.py", records=[Record("model", "FSDPSequential", "Adam", 4, sharded=True)]),
+    "fsdp2": script("fsdp2_gloo.py", records=[Record("model", "FSDPSequential", "Adam", 4)]),
 }

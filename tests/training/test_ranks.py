@@ -1,8 +1,7 @@
-"""The digests of several ranks come together through files, and other models are not compared."""
+"""The reports of several ranks come together through files in a folder of rank 0."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 
@@ -15,37 +14,26 @@ from hookcli.training.roots import owner_of, unwrap
 from hookcli.training.script import plain_traceback
 
 
-@dataclasses.dataclass(frozen=True)
-class Info:
-    record: str
-    digests: dict | None
-    rank_digests: dict | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Record:
-    training: Info
-
-
-def test_digests_of_all_ranks(tmp_path, monkeypatch):
+def test_reports_of_all_ranks_of_the_machine(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "3", "MASTER_PORT": "29500"}
     ranks = [OtherRanks.of_environment({**names, "RANK": str(rank)}) for rank in range(3)]
     ranks[0].open()
-    ranks[1].leave([Record(Info("net", {0: "a", 2: "c"}))], ["form"])
-    ranks[2].leave([Record(Info("net", {0: "z"}))], ["another form"])
-    (record,), notes = ranks[0].collect(
-        [Record(Info("net", {0: "a", 1: "b"}))], ["form"], wait=True
-    )
-    assert record.training.rank_digests == {
-        0: ("a", "a", None, None), 1: ("b", None, None, None),
-    }  # fmt: skip
-    assert notes == ["parameters were compared only with those of ranks on this machine"]
+    ranks[2].leave("two \u00e9")
+    ranks[1].leave("one")
+    assert ranks[0].collect(wait=True) == ["one", "two \u00e9"]
     ranks[0].close()
     assert list(tmp_path.iterdir()) == []
-    ranks[1].leave([Record(Info("net", {0: "a"}))], ["form"])  # too late
+    ranks[1].leave("too late")
     assert list(tmp_path.iterdir()) == []
     assert OtherRanks.of_environment({"RANK": "0", "WORLD_SIZE": "1"}) is None
+
+
+def test_the_ranks_of_one_start_have_one_job():
+    names = {"WORLD_SIZE": "4", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "a"}
+    jobs = [OtherRanks.of_environment({**names, "RANK": str(rank)}).job for rank in range(4)]
+    other = OtherRanks.of_environment({**names, "RANK": "1", "TORCHELASTIC_RUN_ID": "b"}).job
+    assert len(set(jobs)) == 1 and other not in jobs
 
 
 def _frames(model, x):
@@ -93,25 +81,15 @@ def test_one_rank_and_a_broken_environment_have_no_others():
         assert OtherRanks.of_environment(names) is None
 
 
-def test_without_digests_nothing_is_waited_for(tmp_path):
-    ranks = OtherRanks(0, 2, 2, tmp_path)
-    records = [Record(Info("net", None)), Record(None)]
-    assert ranks.collect(records, ["a", "b"], wait=True) == (tuple(records), [])
-    held = ranks.open()
-    OtherRanks(1, 2, 2, tmp_path).leave(records, ["a", "b"])
-    os.close(held)
-    assert (tmp_path / "1").read_text() == "{}"
-
-
 def test_the_folder_of_a_rank_0_that_was_killed_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {"WORLD_SIZE": "2", "MASTER_PORT": "1"}
     first, second = (OtherRanks.of_environment({**names, "RANK": str(r)}) for r in range(2))
     held = first.open()
-    second.leave([Record(Info("net", {0: "a"}))], ["form"])
+    second.leave("report")
     assert [file.name for file in first.folder.iterdir()] == ["1"]
     os.close(held)  # as the system does
-    second.leave([Record(Info("net", {0: "a"}))], ["form"])
+    second.leave("report")
     assert list(tmp_path.iterdir()) == []
     os.close(first.open())
     monkeypatch.setattr(whole_files, "_YOUNG", -60.0)
@@ -122,18 +100,9 @@ def test_the_folder_of_a_rank_0_that_was_killed_is_removed(tmp_path, monkeypatch
     os.close(held)
 
 
-def test_a_rank_that_left_nothing_is_told(tmp_path, monkeypatch):
+def test_a_rank_that_left_nothing_is_not_waited_for_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr("hookcli.training.ranks._PATIENCE", 0.0)
-    ranks = OtherRanks(0, 2, 2, tmp_path)
-    records = [Record(Info("net", {0: "a"})), Record(None), Record(Info("other", None))]
-    joined, notes = ranks.collect(records, ["a", "b", "c"], wait=True)
-    assert notes == ["parameters were not compared with those of rank 1"]
-    assert joined[0].training.rank_digests == {0: ("a", None)}
-    assert joined[1:] == tuple(records[1:])
-    assert ranks.collect(records, ["a", "b", "c"], wait=False)[1] == []
-    gone = OtherRanks(0, 2, 2, tmp_path / "gone")
-    assert gone.collect(records[:1], ["a"], wait=False)[0][0].training.rank_digests == {
-        0: ("a", None)
-    }
+    assert OtherRanks(0, 2, 2, tmp_path).collect(wait=True) == []
+    assert OtherRanks(0, 2, 2, tmp_path / "gone").collect(wait=True) == []
     OtherRanks(1, 2, 2, tmp_path).close()  # rank 0's
     assert tmp_path.exists()

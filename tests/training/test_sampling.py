@@ -10,6 +10,8 @@ from torch import nn
 
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
+from hookcli.engine.loop import hooks as loop_hooks
+from hookcli.engine.observe.recorder import Recorder
 from hookcli.spec.training import TrainingSpec, parse_steps
 from hookcli.training import root_watch, sampling
 from hookcli.training.sampling import Sampling
@@ -97,6 +99,49 @@ def test_one_forward_with_many_calls_is_observed_in_part(monkeypatch, most):
     assert told == pytest.approx(expected, rel=1e-5)
     for name, value in train_by_hand(plain, 4).items():
         assert torch.equal(value, states[-1][name])
+
+
+@pytest.mark.parametrize(
+    ("most", "slow", "partly"),
+    [
+        (1e6, 0.0, None),
+        (4.0, 0.0, {0: 0}),
+        (4.0, 1e3, None),  # the forward takes much longer than its observation
+    ],
+)
+def test_the_observation_of_a_step_has_a_limit_in_time(monkeypatch, most, slow, partly):
+    """Each call takes a second to observe; the clock stands still otherwise."""
+    now = 0.0
+    enter = Recorder.enter
+
+    def slow_enter(*given):
+        nonlocal now
+        now += 1.0
+        return enter(*given)
+
+    monkeypatch.setattr(Recorder, "enter", slow_enter)
+    monkeypatch.setattr(loop_hooks, "perf_counter", lambda: now)
+    monkeypatch.setattr(root_watch, "MOST_SECONDS", most)
+
+    class Slow(Unrolled):
+        def forward(self, x):
+            nonlocal now
+            now += slow
+            return super().forward(x)
+
+    net = Slow()
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            net(torch.ones(2, 4)).square().mean().backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    (record,) = report.records
+    assert record.training.partly == partly
+    assert len(record.layers) == (22 if partly is None else 6)  # the sixth ends it
 
 
 class Halves(nn.Module):

@@ -23,7 +23,11 @@ from hookcli.rules.verdict import FailOn
 class SavedFlags:
     """The saved report, and which of its events to show."""
 
-    report: str = argument("A saved report; - reads stdin.", metavar="REPORT.json")
+    reports: tuple[str, ...] = argument(
+        "A saved report; - reads stdin. Several: those of the ranks of one training, which are "
+        "joined.",
+        metavar="REPORT.json...",
+    )
     kinds: str | None = option(
         "--kinds",
         metavar="K,K|all",
@@ -37,6 +41,7 @@ EXAMPLES = (
     ("save a report, then show it again", "hookcli inspect model.py -f json=report.json"),
     ("as a table, the outer modules only", "hookcli render report.json --depth 1"),
     ("as Markdown, in a file", "hookcli render report.json -f markdown -o report.md"),
+    ("join the ranks of a training", "hookcli render run.rank*.json -o run.json"),
 )
 
 
@@ -45,13 +50,21 @@ def _fail_on(report: Report | TrainingReport) -> FailOn:
     return "error" if isinstance(report, Report) and report.command == "check" else "never"
 
 
+def _read(files: tuple[str, ...]) -> Report | TrainingReport:
+    if len(files) == 1:
+        return read_any_report(files[0])
+    from hookcli.cli.training.joined_files import read_joined
+
+    return read_joined(files)
+
+
 def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: ConsoleFlags) -> int:
     """Show a saved report again, in any format. No model runs."""
     console = messages.console()
 
     def command() -> int:
-        targets = parse_targets(output, read=[saved.report], console=console, kinds=REPORTS)
-        report = read_any_report(saved.report)
+        targets = parse_targets(output, read=saved.reports, console=console, kinds=REPORTS)
+        report = _read(saved.reports)
         shown = dataclasses.replace(
             view_of(None, view, console, kinds=saved.kinds),
             fail_on=_fail_on(report),

@@ -241,6 +241,8 @@ class _Row:
         if option.choices is not None:
             choices: Any = Literal.__getitem__(option.choices)  # only known at run time
             hint = choices | None if default is None else choices
+        elif hint == _REPEATED and default is inspect.Parameter.empty:
+            hint = list[str]
         elif hint == _REPEATED:
             hint, default = list[str] | None, None
         annotation = Annotated[hint, option.parameter()]  # type: ignore[valid-type]  # at run time

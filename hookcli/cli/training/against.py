@@ -12,6 +12,7 @@ from hookcli.errors import HookcliError, RequestError
 from hookcli.report.files import read_any_report
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.sentences import not_a_training
 from hookcli.spec.checks import CheckSpec
 from hookcli.spec.ranks import with_rank
 from hookcli.text import counted
@@ -85,7 +86,7 @@ def read_training(file: str, place: str) -> TrainingReport:
         error.place, error.hint = place, _HINT
         raise
     if isinstance(report, Report):
-        raise RequestError(f"{file} is not the report of a training", place=place, hint=_HINT)
+        raise RequestError(not_a_training(file), place=place, hint=_HINT)
     return report
 
 

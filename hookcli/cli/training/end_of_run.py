@@ -9,13 +9,14 @@ import pickle
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout
-from hookcli.cli.rank_files import write_rank
+from hookcli.cli.rank_files import write_own, write_rank
 from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import InterruptedRun, RequestError, Status
 from hookcli.formats.training.summary import render as summary
@@ -73,8 +74,9 @@ def end_of_run() -> int:
     request, text = (_part(sys.stdin.buffer) for _ in range(2))
     if request is None or text is None:
         return Status.FINE
+    others = list(iter(lambda: _part(sys.stdin.buffer), None))
     end: EndRequest = pickle.loads(request)
-    status = reporting(end.console, lambda: finish(end, text))
+    status = reporting(end.console, lambda: finish(end, text, others))
     if status not in {Status.FINE, FOUND} and not end.rank:
         reporting(end.console, lambda: _keep(end, text))
     return status
@@ -90,14 +92,19 @@ def _part(stream: IO[bytes]) -> bytes | None:
     return data if data and len(data) == size else None
 
 
-def finish(end: EndRequest, text: bytes) -> int:
-    """Judge and show a report.
+def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
+    """Judge and show a report, on rank 0 joined with those of `others`.
 
     Raises
     ------
     HookcliError : a file cannot be written, or the report does not support a format.
     """
-    report = _judged(training_from_json(text), end)
+    own = training_from_json(text)
+    report = own
+    if own.tracking.world_size > 1 and not end.rank:
+        report = _joined(own, others)
+        write_own(_judged(own, end), end.targets)
+    report = _judged(report, end)
     root, start = source_root()
     view = View(
         width=end.console.width(),
@@ -118,6 +125,17 @@ def finish(end: EndRequest, text: bytes) -> int:
     if count and not report.script.status:
         note_findings(count, end.fail_on, end.console)
     return FOUND if count else Status.FINE
+
+
+def _joined(own: TrainingReport, others: Sequence[bytes]) -> TrainingReport:
+    """Return the report of all ranks; that of rank 0 alone if they cannot be joined."""
+    from hookcli.report.ranks.join_trainings import join_trainings
+
+    try:
+        return join_trainings([own, *map(training_from_json, others)])
+    except Exception as error:  # noqa: BLE001  # no report may be lost, whatever the ranks left
+        why = f"the ranks are not joined: {type(error).__name__}: {error}"
+        return dataclasses.replace(own, warnings=(*own.warnings, why))
 
 
 def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +12,7 @@ from hookcli.engine.statistics.sketch import dense
 from hookcli.engine.watcher import Watcher
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves, shape_of
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.rows.events import number
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
@@ -48,9 +48,11 @@ class TensorCapture(Watcher):
 
     def _copy(self, order: int, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in tensors:
-            with contextlib.suppress(RuntimeError, TypeError):  # a tensor without elements
+            try:
                 plain = dense(tensor.detach()).to("cpu", copy=True).as_subclass(torch.Tensor)
                 self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
+            except (RuntimeError, TypeError) as error:  # a tensor without elements
+                raise_if_out_of_memory(error)
 
 
 def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
@@ -62,8 +64,10 @@ def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
     rows = []
     for (path, our), (other_path, their) in zip(ours.items(), theirs.items(), strict=False):
         if shape_of(our) == shape_of(their):
-            with contextlib.suppress(RuntimeError):  # a dtype without numbers, such as packed bits
+            try:
                 rows.append({"path": path, "other_path": other_path, **_figures(our, their)})
+            except RuntimeError as error:  # a dtype without numbers, such as packed bits
+                raise_if_out_of_memory(error)
     return rows
 
 

@@ -5,12 +5,14 @@ They can be attached and removed many times: a loop may be observed in some of i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -66,8 +68,10 @@ class LoopHooks:
     `first` is the step whose calls become rows. `on_forward` is called when a forward of the root
     has ended. With `inside_only`, calls outside of the root's are not seen.
 
-    After `most_calls` calls of modules in a step, calls that begin are not observed, and `on_full`
-    is called. Python must not read many more nodes: torch then frees their graph recursively.
+    After `most_calls` calls of modules in a step, or once the observation has taken more than
+    `most_seconds` and half of the time of the step, calls that begin are not observed, and
+    `on_full` is called. Python must not read many more nodes: torch then frees their graph
+    recursively.
 
     `failed` gets an error of hookcli's own in a hook, and the loop goes on. What a function of the
     user raises in the action `call`, and a value that `assert_finite` refuses, end the loop as the
@@ -85,9 +89,12 @@ class LoopHooks:
         inside_only: bool = False,
         failed: Callable[[Exception], bool] | None = None,
         most_calls: int | None = None,
+        most_seconds: float = math.inf,
         on_full: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._most_calls, self._on_full = most_calls, on_full
+        self._most_calls, self._most_seconds = most_calls, most_seconds
+        self._on_full = on_full
+        self._began = perf_counter()  # this step
         self._plan = replace(plan(spec), mode="as-is")
         self.model = backend_of(root)
         self.existing = existing_hooks(root)
@@ -197,6 +204,7 @@ class LoopHooks:
         """Begin a step. Calls become rows only in the first one."""
         self.engine.start_step(number)
         self.opened, self.forwards, self.module_calls = False, 0, 0
+        self._began, self.clock.spent = perf_counter(), 0.0
         self.clock.nodes_left = most_nodes_read()
         if self.recording.calls:
             self._note_no_more()
@@ -220,6 +228,15 @@ class LoopHooks:
         return call.name != "" and not self.part_runs
 
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        began = perf_counter()
+        try:
+            self._note_enter(call, batch, began)
+        finally:
+            self.clock.spent += perf_counter() - began
+
+    def _note_enter(
+        self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]], now: float
+    ) -> None:
         if self._is_outside(call):
             self._outside.add(call.order)
             return
@@ -228,7 +245,7 @@ class LoopHooks:
             self._enter_root(call, batch)
         elif self.part_runs and call.parent is None and not call.recomputed:
             self._begin_forward()
-        if self.module_calls == self._most_calls:
+        if self.module_calls == self._most_calls or self._is_spent(now):
             self.clock.calls.full = True
             self._on_full(self.clock.step)
         if self._noting:
@@ -237,6 +254,11 @@ class LoopHooks:
                 self._owners.enter(call, batch)
                 self._edges.enter(call, batch)
         self.engine.enter(call, batch)
+
+    def _is_spent(self, now: float) -> bool:
+        """Return whether the observation of this step has taken as long as it may."""
+        spent = self.clock.spent
+        return spent > self._most_seconds and spent > (now - self._began) / 2
 
     def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         is_outermost = call.parent is None or call.parent in self._outside
@@ -251,6 +273,13 @@ class LoopHooks:
             self._recorder.activations = Activations(self.model.root, batch)
 
     def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        began = perf_counter()
+        try:
+            self._note_leave(call, output, error)
+        finally:
+            self.clock.spent += perf_counter() - began
+
+    def _note_leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         if call.order in self._outside:
             self._outside.discard(call.order)
             return

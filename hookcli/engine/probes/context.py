@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,6 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.models.model import Model
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.spec.checks import ProbeRequest
@@ -69,13 +70,17 @@ def single(probe: str, value: Any) -> list[Measurement]:
     return [Measurement(probe, "", None, value, None)]
 
 
-def where_possible() -> AbstractContextManager[None]:
+@contextmanager
+def where_possible() -> Iterator[None]:
     """Return a context that ends at the first error.
 
     Tensors of subclasses, fake ones and uninitialized parameters may refuse any operator: nothing
     is measured of them.
     """
-    return suppress(Exception)
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # as above
+        raise_if_out_of_memory(error)
 
 
 class ProbeWatcher(Watcher):

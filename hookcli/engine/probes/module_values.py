@@ -18,7 +18,7 @@ from torch import nn
 
 from hookcli.engine.prepare import was_in_eval_mode
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
-from hookcli.models import module_tree
+from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
@@ -64,6 +64,15 @@ class ModuleValues(ProbeWatcher):
                 if info.tensor.requires_grad and _is_mask(info.tensor):
                     self._add(MASKS, info.name, {"shape": [*info.tensor.shape]})
 
+    def look_at(self, model: Model) -> None:
+        """Look at a model in a training: at the gradients of a step."""
+        self.begin(model)
+        for name, module in module_tree.named(model.root):
+            if isinstance(module, BatchNormBase) and module.training:
+                with where_possible():
+                    self._norm(name, module, places.of_class(type(model.root)))
+        self.gradients(model)
+
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Look at a batch norm, an embedding or an attention when it runs."""
         module = call.module
@@ -77,22 +86,22 @@ class ModuleValues(ProbeWatcher):
             return
         self._seen.add(call.name)
         with where_possible():
-            self._norm(call, module)
+            self._norm(call.name, module, call.place)
 
-    def _norm(self, call: Call, module: BatchNormBase) -> None:
-        name, is_training = call.name or "", self._root is not None and self._root.training
+    def _norm(self, name: str, module: BatchNormBase, place: str | None) -> None:
+        is_training = self._root is not None and self._root.training
         momentum = module.momentum
         if module.training and module.track_running_stats and momentum is not None:
             if momentum >= _QUICK:
-                self._add(NORMS, name, {"momentum": float(momentum), "place": call.place})
+                self._add(NORMS, name, {"momentum": float(momentum), "place": place})
         elif not module.training and is_training and _is_new(module):
-            self._add(NORMS, name, {"momentum": None, "place": call.place})
+            self._add(NORMS, name, {"momentum": None, "place": place})
         if not module.training or not module.track_running_stats or FROZEN not in self._probes:
             return
         weights = list(module.parameters(recurse=False))
         frozen = bool(weights) and not any(one.requires_grad for one in weights)
         if frozen or was_in_eval_mode(module):
-            value = {"frozen": frozen, "eval": was_in_eval_mode(module), "place": call.place}
+            value = {"frozen": frozen, "eval": was_in_eval_mode(module), "place": place}
             self._add(FROZEN, name, value)
 
     def _tokens(self, call: Call, module: nn.Module, batch: CallInputs) -> None:

@@ -19,6 +19,7 @@ from hookcli.engine.seeds import has_drawn_any
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.model import Call
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.findings import Measurement
 
 PROBE = "other_routes"
@@ -77,7 +78,8 @@ def _runs(again: Rerun) -> Iterator[set[str]]:
     for number in range(_BATCHES):
         try:
             yield _called(again, batch=_other(again.batch, number))
-        except Exception:  # noqa: BLE001  # the model may refuse such values
+        except Exception as error:  # noqa: BLE001  # the model may refuse such values
+            raise_if_out_of_memory(error)
             return
 
 

@@ -72,6 +72,13 @@ class UserCode(ProbeWatcher):
         if call.module is not None:
             self._kinds.setdefault(type(call.module), call.name)
 
+    def read(self, root: nn.Module, given: CallInputs | None) -> None:
+        """Read the source of the classes of a model that runs already, with this batch."""
+        for name, module in module_tree.named(root):
+            self._kinds.setdefault(type(module), name)
+        self._root, self._given = root, given
+        self.complete()
+
     def complete(self) -> None:
         """Read the source."""
         with where_possible():
@@ -137,7 +144,8 @@ def _definitions(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]
     }
 
 
-def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the source of a function, if it is as it was when the function was made."""
     code = function.__code__
     found = _definitions(code.co_filename).get(code.co_firstlineno)
     return found if found is not None and found.name == code.co_name else None
@@ -145,14 +153,14 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
 
 def _functions(kind: type) -> Iterator[FunctionType]:
     """Yield the forward of a class, and the methods and functions that are called from it."""
-    todo: list[object] = [inspect.getattr_static(kind, "forward", None)]
+    todo: list[object] = [inspect.getattr_static(kind, "forward", None), vars(kind).get("__init__")]
     seen: set[int] = set()
     for found in todo:  # grows meanwhile
         function = getattr(found, "__func__", found)
         if not isinstance(function, FunctionType) or id(function) in seen:
             continue
         seen.add(id(function))
-        definition = _definition(function) if _is_own(function) else None
+        definition = definition_of(function) if _is_own(function) else None
         if definition is None:
             continue
         yield function
@@ -177,7 +185,7 @@ def _causal(kind: type) -> Iterator[tuple[str, str]]:
     for function in (made, *_functions(kind)):
         if not isinstance(function, FunctionType) or not _is_own(function):
             continue
-        definition = _definition(function)
+        definition = definition_of(function)
         for node in ast.walk(definition) if definition is not None else ():
             if not isinstance(node, ast.Call):
                 continue
@@ -199,7 +207,7 @@ def _causal(kind: type) -> Iterator[tuple[str, str]]:
 def _squeezes(kind: type) -> Iterator[str]:
     """Yield the lines of a class that call `squeeze` without a dimension."""
     for function in _functions(kind):
-        definition = _definition(function)
+        definition = definition_of(function)
         for node in ast.walk(definition) if definition is not None else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
@@ -210,7 +218,7 @@ def _squeezes(kind: type) -> Iterator[str]:
 
 def _multiplied(made: FunctionType) -> Iterator[str]:
     """Yield the line of the first list with a new object that a constructor multiplies."""
-    definition = _definition(made) if _is_own(made) else None
+    definition = definition_of(made) if _is_own(made) else None
     for node in ast.walk(definition) if definition is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             lists = (side for side in (node.left, node.right) if isinstance(side, ast.List))
@@ -241,7 +249,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
 
 def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
     """Yield the calls that are statements of their own although all they do is return a tensor."""
-    definition = _definition(function)
+    definition = definition_of(function)
     for node in ast.walk(definition) if definition is not None else ():
         call = node.value if isinstance(node, ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -250,7 +258,9 @@ def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
             continue
         name, owner = call.func.attr, call.func.value
         module = function.__globals__.get(owner.id) if isinstance(owner, ast.Name) else None
-        if module is torch or module is functional:
+        if name == "from_pretrained":  # of a class: it returns a new module
+            is_pure = isinstance(owner, ast.Attribute) and _is_name(owner.value, "self")
+        elif module is torch or module is functional:
             is_pure = name in _FUNCTIONS and not _passes_true(call)
         else:
             is_pure = name in _METHODS and not inspect.ismodule(module)
@@ -272,7 +282,7 @@ def _takes_gradients(backward: FunctionType) -> bool:
 
 def _unread(forward: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
     """Yield the arguments with tensors that the code of forward does not read."""
-    definition = _definition(forward) if _is_own(forward) else None
+    definition = definition_of(forward) if _is_own(forward) else None
     if definition is None or inspect.unwrap(forward) is not forward:
         return
     names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]

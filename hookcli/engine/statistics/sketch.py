@@ -27,6 +27,7 @@ import torch
 
 from hookcli.engine.statistics.chunks import chunks
 from hookcli.models.bits import memory_of
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.torch_private import disable_current_modes
 
 WIDTH = 16
@@ -70,7 +71,8 @@ class Projector:
         with torch.no_grad(), disable_current_modes(), _one_thread():
             try:
                 return self._sketch(_plain(tensor.detach()))
-            except (RuntimeError, NotImplementedError, TypeError):
+            except (RuntimeError, NotImplementedError, TypeError) as error:
+                raise_if_out_of_memory(error)
                 return None
 
     def _sketch(self, tensor: torch.Tensor) -> Sketch:

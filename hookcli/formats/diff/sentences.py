@@ -157,8 +157,10 @@ def last_line(diff: Diff) -> str:
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f", but {has} no counterpart" if alone else ""
-    if diff.calls.unknown:
-        return f"SAME as far as the reports show{rest}"
+    if unknown := diff.calls.unknown:
+        known = diff.calls.same + diff.calls.close
+        which = f"{unknown:,} of {counted(known + unknown, 'call')}"
+        return f"SAME as far as the reports show: the values of {which} are unknown{rest}"
     if diff.calls.close or diff.parameters.close:
         return f"SAME within tolerance: differences of at most {largest(diff)} of a norm{rest}"
     return f"SAME: bitwise equal{rest}"

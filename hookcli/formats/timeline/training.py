@@ -73,7 +73,7 @@ def _add_step(track: Track, row: StepRow, span: tuple[float, float]) -> None:
     """Add a step as a slice with its figures, and its figures as counters."""
     start, end = span
     figures = {field.name: getattr(row, field.name) for field in fields(row)}
-    args = {key: value for key, value in figures.items() if value is not None}
+    args = {key: value for key, value in figures.items() if value is not None and key != "local"}
     track.begin(start, f"step {row.step}" + (", skipped" if row.skipped else ""), "step", args)
     for name, field in _COUNTERS.items():
         value = next(finite([measured(getattr(row, field))]), None)

@@ -47,15 +47,18 @@ class Retention:
         if not self._seen:
             return None
         known = {storage._cdata for t in others if (storage := storage_of(t)) is not None}
-        gc.collect()
-        left = [
-            entry
-            for key, entry in self._seen.items()
-            if key not in known and not entry.storage.expired()
-        ]
+        left = self._left(known)
+        if left:
+            gc.collect()  # cycles may hold them
+            left = self._left(known)
         if not left:
             return None
         return len(left), sum(entry.size for entry in left), left[0].target
+
+    def _left(self, known: set[int]) -> list[_Entry]:
+        """Return the storages that exist, without those that are `known`."""
+        entries = self._seen.items()
+        return [one for key, one in entries if key not in known and not one.storage.expired()]
 
 
 def kept_alive(

@@ -71,7 +71,7 @@ class OneSample(TypedDict):
     output: str
 
 
-class Placed(TypedDict):
+class PlacedOutput(TypedDict):
     """An output that differs between copies of one sample, by their places in the batch."""
 
     samples: Size
@@ -167,7 +167,7 @@ ONE_SAMPLE = NotMeasured | FailedMeasurement | OneSampleFailed | OneSampleShape
 CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
-SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | Placed
+SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
 COUNT_OR_NULL = Size | None
 
 

@@ -205,7 +205,7 @@ class NoiseScale(TypedDict):
     place: str | None
 
 
-class LossSign(TypedDict):
+class SignedTerm(TypedDict):
     """What a loss makes small although it must become large, or the reverse."""
 
     what: Literal["divergence", "overlap", "log_probability", "error"]

@@ -248,12 +248,14 @@ def _are_valid(report: Report) -> bool:
     leaves += [leaf for event in events for leaf in event.values]
     leaves += () if report.error is None else report.error.inputs
     changes = [row for event in events for row in event.changes or ()]
+    parts = [parameter.local for parameter in parameters if parameter.local is not None]
     statistics = [
         value
         for value in (
             *(one for row in rows for one in (row.output_grad, row.input_grad, row.stats)),
             *(one for leaf in leaves for one in (leaf.stats, leaf.grad)),
             *(one for parameter in parameters for one in (parameter.stats, parameter.grad)),
+            *(one for part in parts for one in (part.stats, part.grad)),
             *(one for row in changes for one in (row.before, row.after)),
         )
         if value is not None
@@ -280,6 +282,9 @@ def _open_values(report: Report) -> _Checks:
     for i, parameter in enumerate(report.parameters):
         for name in ("stats", "grad"):
             yield from _statistics(f"parameters.{i}.{name}", getattr(parameter, name))
+            if parameter.local is not None:
+                figures = getattr(parameter.local, name)
+                yield from _statistics(f"parameters.{i}.local.{name}", figures)
         for k, step in enumerate(parameter.steps):
             yield f"parameters.{i}.steps.{k}", check_step, (step,)
     for i, event in enumerate(report.events if isinstance(report.events, tuple) else ()):

@@ -123,7 +123,7 @@ def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for the layers whose units cannot become different."""
-    if report.run.loss is None:
+    if report.run.loss is None and report.training is None:
         yield skipped(NO_BACKWARD)
         return
     found = rows_with(report, UNITS, "units")

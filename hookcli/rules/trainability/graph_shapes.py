@@ -1,4 +1,4 @@
-"""`loss_broadcasts` and `reshaped_axes`: shapes that fit, although they are not those meant."""
+"""Rules about shapes that fit, although they are not those meant, in the graph of a loss."""
 
 from __future__ import annotations
 
@@ -84,9 +84,28 @@ def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _without(report, "reshaped_axes") or passed("no view swaps the sizes of dimensions")
 
 
+def _classes(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each loss that reads the classes from another dimension than the last."""
+    found = _found(report, "class_dimension")
+    for one in found:
+        shape = one.value["first"]
+        where = f"'{one.target}'" if one.target else "a linear layer"
+        message = (
+            f"cross_entropy reads the classes of shape {shape} from dimension 1, and {where} has "
+            f"its {shape[-1]} outputs in the last dimension"
+        )
+        yield RuleFinding(
+            "fail", one.target, "dimension 1", message, 1, len(shape) - 1,
+            one.value["place"] or report.model.place, advice=_FLATTEN,
+        )  # fmt: skip
+    if not found:
+        yield _without(report, "class_dimension") or passed("no loss reads another dimension")
+
+
 _SAME_SHAPE = (
     "give both the same shape: `squeeze(-1)` for the output, or `unsqueeze(-1)` for the target"
 )
+_FLATTEN = "pass `logits.flatten(0, -2)` and `labels.flatten()`, or `logits.movedim(-1, 1)`"
 _TRANSPOSE = "use `transpose` or `permute` to swap dimensions; `view` and `reshape` do not"
 
 BROADCASTS = Rule(
@@ -129,4 +148,25 @@ RESHAPED = Rule(
     needs=lambda options: (BACKWARD,),
     watches=lambda options: (request_probe("reshaped_axes"),),
     judge=_reshaped,
+)
+
+CLASSES = Rule(
+    name="class_dimension",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the loss",
+    says="cross_entropy reads the classes from the dimension of the outputs of the last layer",
+    computes="Follows the autograd graph from the loss. cross_entropy of more than two dimensions "
+    "reads the classes from dimension 1, and a linear layer has its outputs in the last one. If "
+    "nothing swaps dimensions in between, and both have the same size, so that torch raises no "
+    "error, the loss compares positions instead of classes.",
+    formula="logits = linear(x), logits.dim() > 2 implies the loss gets logits.movedim(-1, 1)",
+    source="torch.nn.CrossEntropyLoss: the input has shape (N, C, d1, ..., dK)",
+    fails="cross_entropy(head(x), labels) with logits of shape [batch, 10, 10]: 10 tokens, 10 "
+    "classes",
+    mend="cross_entropy(head(x).transpose(1, 2), labels)",
+    example="{rule: class_dimension, severity: error}",
+    needs=lambda options: (BACKWARD,),
+    watches=lambda options: (request_probe("class_dimension"),),
+    judge=_classes,
 )

@@ -11,9 +11,21 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.trainability.graph_shapes import BROADCASTS, RESHAPED, GraphShapes
+from hookcli.engine.probes.trainability.graph_patterns import (
+    AXES,
+    NORMS,
+    SIMILARITIES,
+    GraphPatterns,
+)
+from hookcli.engine.probes.trainability.graph_shapes import (
+    BROADCASTS,
+    CLASSES,
+    RESHAPED,
+    GraphShapes,
+)
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
+    GraphWatcher,
     LossGraph,
     Node,
     nodes_behind,
@@ -24,10 +36,12 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
+from hookcli.training.observers.loss_inputs import LOOKS, negated
 from hookcli.training.observers.loss_source import (
     Term,
     calls_in,
     current_value,
+    graded_weight,
     loss_function,
     sign_of_entropy,
     terms,
@@ -103,7 +117,7 @@ class LossLook(Observer):
             if run.next_node is not None:
                 owners.note_end(made, run.next_node)
             calls.append((root, made))
-        for watcher in (LossGraph([], (PROBABILITIES,)), GraphShapes([], (BROADCASTS, RESHAPED))):
+        for watcher in _watchers():
             for _, made in calls:
                 watcher.enter(made, _NO_INPUTS)
             watcher.graph(start, owners)
@@ -135,6 +149,16 @@ class LossLook(Observer):
             if found is not None:
                 what, values = found
                 self.facts.add("loss_values", what, place, **values)
+            for look in LOOKS.get(node.name(), ()):
+                try:
+                    more = look(node)
+                except RuntimeError:
+                    continue
+                if more is not None:
+                    self.facts.add("loss_values", more[0], place, **more[1])
+        turned = negated(start)
+        if turned is not None:
+            self.facts.add("loss_values", turned[0], place, **turned[1])
 
     # The source.
 
@@ -148,6 +172,9 @@ class LossLook(Observer):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        weight = graded_weight(frame)
+        if weight is not None:
+            self.facts.add("loss_values", "advantage", f"{file}:{weight[1]}", name=weight[0])
         entropy = sign_of_entropy(frame)
         if entropy is not None:
             self.facts.look("entropy_sign")
@@ -171,6 +198,11 @@ class LossLook(Observer):
         given = current_value(node.args[0], frame, node.lineno)
         if given is not None and _are_probabilities(given):
             self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
+        default = not any(k.arg == "reduction" for k in node.keywords) and len(node.args) < 3
+        mean = function.reduction == "mean" if isinstance(function, nn.Module) else default
+        if mean and given is not None and given.dim() > 1:
+            size = given.numel() // given.shape[0]
+            self.facts.add("loss_values", "kl_mean", place, size=size)
 
     def _note_constant(
         self, term: Term, frame: FrameType, without_graph: str | None, place: str
@@ -192,6 +224,15 @@ class LossLook(Observer):
                 "constant_term", term.text, without_graph, inputs=[], equal=False,
                 grad=without_graph,
             )  # fmt: skip
+
+
+def _watchers() -> tuple[GraphWatcher, ...]:
+    """Return what looks at the graph of a loss as in the run of a model."""
+    return (
+        LossGraph([], (PROBABILITIES,)),
+        GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
+        GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
+    )
 
 
 def _call_of(root: RootWatch, order: int, first_node: int) -> Call:

@@ -212,7 +212,7 @@ class ScriptSession:
         SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
-        parts = self._boot["end"], report.encode()
+        parts = [self._boot["end"], report.encode(), *map(str.encode, self._watch.others)]
         try:
             with StandardStreams(), Pipe() as pipe:
                 child = self._judge(pipe.writer)

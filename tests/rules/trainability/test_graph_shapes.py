@@ -1,4 +1,4 @@
-"""`loss_broadcasts` and `reshaped_axes`: what they find, and what healthy models do."""
+"""Rules about shapes in the graph of a loss: what they find, and what healthy models do."""
 
 from __future__ import annotations
 
@@ -137,6 +137,42 @@ def test_logits_that_are_viewed_for_cross_entropy_are_found():
         lambda logits: F.cross_entropy(logits.transpose(1, 2), aims),
     )  # fmt: skip
     assert right.status == "pass"
+
+
+LABELS = torch.arange(6).repeat(4, 1)
+SWAPPED = [
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p, LABELS)),
+    (nn.Linear(8, 6, bias=False), lambda p: F.cross_entropy(p, LABELS)),
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p.double(), LABELS)),
+    (nn.Linear(8, 6), lambda p: F.nll_loss(p.log_softmax(1), LABELS)),
+    (nn.Linear(8, 6), lambda p: F.mse_loss(p, p.detach()) + nn.CrossEntropyLoss()(p, LABELS)),
+]
+RIGHT = [
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p.transpose(1, 2), LABELS)),
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p.flatten(0, 1), LABELS.flatten())),
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p.movedim(-1, 1), LABELS)),
+    (nn.Linear(8, 7), lambda p: F.cross_entropy(p.transpose(1, 2), LABELS)),
+    (nn.Conv1d(6, 6, 3, padding=1), lambda p: F.cross_entropy(p[..., :6], LABELS)),
+    (nn.Linear(8, 9), lambda p: F.cross_entropy(p, torch.zeros(4, 9).long())),  # 6 classes
+    (nn.Linear(8, 6), lambda p: F.cross_entropy(p.mean(1), LABELS[:, 0])),
+]
+
+
+@pytest.mark.parametrize(("model", "loss"), SWAPPED)
+def test_classes_that_are_read_from_the_positions_are_found(model, loss):
+    row = judged(nn.Sequential(model), "class_dimension", torch.randn(4, 6, 8), loss)
+    assert row.status == "fail"
+    assert row.target == "0"
+    assert row.message == (
+        "cross_entropy reads the classes of shape [4, 6, 6] from dimension 1, and '0' has its 6 "
+        "outputs in the last dimension"
+    )
+
+
+@pytest.mark.parametrize(("model", "loss"), RIGHT)
+def test_classes_in_their_dimension_pass(model, loss):
+    row = judged(nn.Sequential(model), "class_dimension", torch.randn(4, 6, 8), loss)
+    assert row.status == "pass"
 
 
 def depth(p):

@@ -12,6 +12,7 @@ from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.models.batch import map_batch
 from hookcli.models.model import Call, CallInputs
 from hookcli.models.nested import argument_leaves, leaves, shape_of
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.findings import Measurement
 
 PROBE = "grown"
@@ -53,7 +54,8 @@ def _run(again: Rerun, dim: int) -> list[Measurement]:
         base = again.twice()[0]
         observed = again.model.observe(shapes.enter, shapes.leave)
         more = again.forward("eval", map_batch(again.batch, longer), within=observed)
-    except Exception:  # noqa: BLE001  # the user's code may raise anything: shapes are unknown
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything: shapes are unknown
+        raise_if_out_of_memory(error)
         return []
     return shapes.measurements if _grew(base, more) else []
 

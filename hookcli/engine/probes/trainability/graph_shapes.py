@@ -1,7 +1,8 @@
 """Shapes in the autograd graph of a loss that show a mistake: no further forward is needed.
 
 Two tensors that broadcast against each other in a loss, such as [16, 1] and [16], make [16, 16]
-terms. A view that swaps the sizes of two dimensions does not swap the dimensions.
+terms. A view that swaps the sizes of two dimensions does not swap the dimensions. cross_entropy
+reads the classes from dimension 1, and a linear layer has them in the last one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,
     Node,
+    dimension_of,
     nodes_behind,
     place_of,
 )
@@ -28,7 +30,7 @@ from hookcli.models.nested import argument_leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
-BROADCASTS, RESHAPED = "loss_broadcasts", "reshaped_axes"
+BROADCASTS, RESHAPED, CLASSES = "loss_broadcasts", "reshaped_axes", "class_dimension"
 Shape: TypeAlias = tuple[int, ...]
 
 _LOSSES = {
@@ -66,6 +68,7 @@ _MEANING = {
         "MkldnnRnnLayer", "CudnnRnn",
     )
 }  # fmt: skip
+_LINEAR = {"AddmmBackward0", "MmBackward0", "LinearBackward0"}
 _MOST = 5  # findings of one kind
 _FIRST_CALLS = 10  # whose inputs may be a view of the batch
 _LONGEST_TAIL = 200  # nodes
@@ -198,7 +201,7 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
             if behind is not None and behind.name() in _IN_ORDER | _MOVES:
                 users.setdefault(behind, []).append(node)
     for node in views:
-        shapes = _swapped(node)
+        shapes = _swapped(node) or _flattened(node)
         if shapes is not None and _is_used(node, users):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
@@ -256,8 +259,62 @@ def _passes_by(short: Sequence[int], long: Sequence[int]) -> bool:
     return passed == time != heads and heads * depth == width and time not in {depth, width}
 
 
+_STATES = ("StackBackward0", "CudnnRnnBackward0")
+
+
+def _flattened(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of a view of stacked states that has the second dimension as its first.
+
+    Such as [layers, batch, size], the last states of an RNN, as [batch, layers * size].
+    """
+    after = _shape(node)
+    before = tuple(int(size) for size in node._saved_self_sym_sizes)
+    behind = node.next_functions[0][0]
+    if after is None or len(before) != 3 or len(after) != 2 or behind is None:
+        return None
+    first, second, last = before
+    if behind.name() not in _STATES or min(first, second) < 2 or first == second:
+        return None
+    return (before, after) if after == (second, first * last) else None
+
+
 def _without_ones(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
+
+
+def _swapped_classes(start: torch.Tensor) -> Iterator[tuple[Node, tuple[Shape, Shape]]]:
+    """Yield the linear layers whose outputs are in the last dimension, if a loss reads another.
+
+    With each, yield the shape of the logits and that of the layer's result. cross_entropy reads the
+    classes from dimension 1; torch raises an error unless both dimensions have the same size.
+    """
+    for node in nodes_behind(start):
+        if node.name() != "NllLoss2DBackward0":  # of more than two dimensions
+            continue
+        logs = node.next_functions[0][0]
+        while logs is not None and logs.name() in SAME_VALUES:
+            logs = logs.next_functions[0][0]
+        if logs is None or logs.name() != "LogSoftmaxBackward0":
+            continue
+        shape = tuple(logs._saved_result.shape)
+        if len(shape) < 3 or shape[1] < 2 or shape[1] != shape[-1] or dimension_of(logs) != 1:
+            continue
+        layer = _features(logs, shape)
+        if layer is not None:
+            yield layer, (shape, _shape(layer) or shape)
+
+
+def _features(node: Node, shape: Shape) -> Node | None:
+    """Return the linear layer whose outputs are the last dimension of what a node gets."""
+    behind = node.next_functions[0][0]
+    while behind is not None and behind.name() in _IN_ORDER:
+        if behind.name() in _VIEWS and _shape(behind) != shape:
+            return None
+        behind = behind.next_functions[0][0]
+    if behind is None or behind.name() not in _LINEAR:
+        return None
+    made = _shape(behind)
+    return behind if made is not None and made[-1] == shape[-1] else None
 
 
 class GraphShapes(GraphWatcher):
@@ -311,6 +368,9 @@ class GraphShapes(GraphWatcher):
         if RESHAPED in self._probes:
             for node, shapes in self._known(_views(start, owners, calls)):
                 self._add(RESHAPED, node, owners, calls, "a view", *shapes)
+        if CLASSES in self._probes:
+            for node, shapes in self._known(_swapped_classes(start)):
+                self._add(CLASSES, node, owners, calls, "cross_entropy", *shapes)
 
     def _known(self, found: Iterator[Any]) -> Iterator[Any]:
         """Yield the first entries, up to one whose tensors cannot be read."""

@@ -1,0 +1,1 @@
+"""Joined figures of sharded trainings, beside those of plain PyTorch and of one process."""

@@ -1,0 +1,1 @@
+"""What a rank of several has: its parts of sharded parameters, and digests of replicated ones."""

@@ -1,0 +1,73 @@
+"""Where the parts of a DTensor are: its placements, and the place of this rank in the mesh.
+
+Only attributes are read. No collective runs, and no process group is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.report.distributed import MeshPlace
+from hookcli.report.ranks.spans import spans_of
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """How a tensor is placed; a plain tensor has no placements."""
+
+    placements: tuple[str, ...]
+    mesh: MeshPlace | None
+
+
+PLAIN = Placed((), None)
+# By the ids of a mesh, which is kept, and of its placements.
+_known: dict[tuple[int, Any], tuple[Any, Placed]] = {}
+
+
+def is_dtensor(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor is a DTensor, of which this rank has a part."""
+    return getattr(tensor, "_local_tensor", None) is not None
+
+
+def placed(tensor: torch.Tensor) -> Placed:
+    """Return the placements of a tensor: the same object for tensors that are placed alike."""
+    if not is_dtensor(tensor):
+        return PLAIN
+    dtensor: Any = tensor
+    mesh, placements = dtensor.device_mesh, dtensor.placements
+    key = (id(mesh), placements)
+    found = _known.get(key)
+    if found is None:
+        where = _place_in(mesh)
+        words = tuple(map(_word, placements))
+        found = _known[key] = mesh, PLAIN if where is None else Placed(words, where)
+    return found[1]
+
+
+def _place_in(mesh: Any) -> MeshPlace | None:
+    """Return the place of this rank in a mesh; None if it is not in it."""
+    at = mesh.get_coordinate()
+    if at is None:
+        return None
+    sizes = tuple(int(size) for size in mesh.mesh.shape)
+    names = mesh.mesh_dim_names or [f"dim {i}" for i in range(len(sizes))]
+    ranks = [int(rank) for rank in mesh.mesh.reshape(-1).tolist()]
+    return MeshPlace(tuple(names), sizes, tuple(int(i) for i in at), spans_of(ranks))
+
+
+def _word(placement: Any) -> str:
+    """Return a placement in the words of PyTorch: Shard(0), Replicate, Partial(sum)."""
+    name = type(placement).__name__.lstrip("_")
+    if placement.is_partial():
+        return f"Partial({placement.reduce_op})"
+    dim = getattr(placement, "dim", None)
+    return name if dim is None else f"{name}({dim})"
+
+
+def has_parts(parameters: Iterable[torch.Tensor]) -> bool:
+    """Return whether a parameter is a DTensor."""
+    return any(placed(parameter) is not PLAIN for parameter in parameters)

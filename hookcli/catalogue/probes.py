@@ -127,6 +127,7 @@ _ROWS = (
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("half_values", "the dtypes in the autograd graph", "HALVES"),
+            ("norm_dimensions", "the norms in the autograd graph", "NormDimension"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),

@@ -160,6 +160,7 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
         graph_patterns.SIMILARITY,
+        graph_patterns.NORM_DIMENSION,
         graph_patterns.SHORTCUT,
         call_state.RULE,
         module_values.STATISTICS,

@@ -241,6 +241,16 @@ class MaskedShares(TypedDict):
     place: str | None
 
 
+class NormDimension(TypedDict):
+    """The shape of what a norm normalizes, and the dimensions that it averages over."""
+
+    shape: list[Size]
+    dims: list[Dimension]
+    batch_norm: bool
+    module: str | None
+    place: str | None
+
+
 class SelfSum(TypedDict):
     """The shape of a tensor that is added to itself."""
 

@@ -7,6 +7,7 @@ Functions of the user. `self_similarities`: losses over the products of all samp
 that include each sample with itself. `masked_shares`: shares of a softmax that are masked
 afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums with the input of a
 block that an activation has changed in place. `half_values`: operators whose result is float16.
+`norm_dimensions`: norms over other dimensions than that of the features.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from hookcli.spec.request import Spec
 AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "loss_sums"
 FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
-HALF = "half_values"
+HALF, NORMED = "half_values", "norm_dimensions"
 _SOFTMAX, _LAYER_NORM, _GROUP_NORM = (
     "SoftmaxBackward0", "NativeLayerNormBackward0", "NativeGroupNormBackward0",
 )  # fmt: skip
@@ -129,6 +130,7 @@ class GraphPatterns(GraphWatcher):
             CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),
+            NORMED: lambda: _other_dimensions(nodes, owners, calls),
             MASKED: lambda: _masked_shares(nodes, users),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
@@ -299,6 +301,41 @@ def _is_normalised(node: Node) -> bool:
             return False
         node = node.next_functions[0][0]
     return False
+
+
+def _other_dimensions(
+    nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield norms that do not normalise features, which the last dimension has.
+
+    A layer norm that is written by hand averages over other dimensions than that of its weights.
+    A BatchNorm1d gets [samples, positions, features] from a linear layer.
+    """
+    for node in nodes:
+        if node.name() == "MeanBackward1":
+            order = owners.of(node._sequence_nr())
+            call = None if order is None else calls.get(order)
+            if call is not None and {"layer", "norm"} <= _words(call.type):
+                shape = [int(size) for size in node._saved_self_sym_sizes]
+                dims = sorted(_signed(dim) % len(shape) for dim in node._saved_dim)
+                sizes = {one.numel() for one in call.module.parameters() if one.dim() == 1}
+                reduced = {shape[dim] for dim in dims}
+                if sizes == {shape[-1]} and len(shape) > 2 and dims and not sizes & reduced:
+                    yield node, {"shape": shape, "dims": dims, "batch_norm": False}
+        elif node.name() == "NativeBatchNormBackward0":
+            shape = [*(_shape(node) or ())]
+            behind = node.next_functions[0][0]
+            while behind is not None and behind.name() in _VIEWS | _ACTIVATIONS:
+                behind = behind.next_functions[0][0]
+            if behind is None or behind.name() not in _LINEAR or len(shape) != 3:
+                continue
+            if _shape(behind) == (shape[0] * shape[1], shape[2]) and shape[1] != shape[2]:
+                yield node, {"shape": shape, "dims": [0, 2], "batch_norm": True}
+
+
+def _words(kind: str) -> set[str]:
+    """Return which words of a layer norm are in the name of a class."""
+    return {word for word in ("layer", "norm") if word in kind.lower()}
 
 
 def _masked_shares(

@@ -62,11 +62,16 @@ _MOST = 5  # findings of one kind
 class GraphPatterns(GraphWatcher):
     """Looks for patterns in the graph of the loss."""
 
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._given: dict[int, int] = {}  # the first input of each call that runs, by its order
+        self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
+
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
         super().begin(model)
-        self._given: dict[int, int] = {}  # the first input of each call that runs, by its order
-        self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
+        self._given.clear()
+        self._replaced.clear()
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the input of a call."""

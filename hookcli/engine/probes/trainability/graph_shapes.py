@@ -320,11 +320,15 @@ def _features(node: Node, shape: Shape) -> Node | None:
 class GraphShapes(GraphWatcher):
     """Looks at the shapes in the graph of the loss."""
 
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._inputs: list[torch.Tensor] = []
+        self._seen: list[Measurement] = []
+
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
         super().begin(model)
-        self._inputs: list[torch.Tensor] = []
-        self._seen: list[Measurement] = []
+        self._inputs, self._seen = [], []
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the shapes of the batch."""

@@ -285,11 +285,16 @@ def _trailing(ids: torch.Tensor, pad: int) -> int:
 class LossFormulas(GraphWatcher):
     """Looks at what the loss is made of."""
 
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._batch: list[torch.Tensor] = []
+        self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
+
     def begin(self, model: Any) -> None:
         """Forget an earlier run."""
         super().begin(model)
-        self._batch: list[torch.Tensor] = []
-        self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
+        self._batch = []
+        self._embedded.clear()
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the batch, and the inputs that are embedded."""

@@ -347,7 +347,7 @@ _ROWS = (
     ),
     Probe(
         "later_positions",
-        "two to six additional forwards in eval mode, only if the code or the loss is causal",
+        "two additional forwards in eval mode for each input, only if code or loss are causal",
         Way.RERUNS,
         "trainability.order_of_time:later",
         {"later_positions": "trainability:LATER"},

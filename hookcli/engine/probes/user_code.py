@@ -90,7 +90,8 @@ class UserCode(ProbeWatcher):
             self._add(probe, "", {"count": len(self._kinds)})
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
-            for function in _functions(kind) if DISCARDED in self._probes else ():
+            functions = [*_functions(kind)]
+            for function in functions if DISCARDED in self._probes else ():
                 for what, place in _discarded(function):
                     if (what, place) not in seen and len(seen) < _MOST:
                         seen.add((what, place))
@@ -100,9 +101,9 @@ class UserCode(ProbeWatcher):
                 place = _place(backward, backward.__code__.co_firstlineno)
                 self._add(BACKWARDS, name, {"module": kind.__name__, "place": place})
             if CAUSAL in self._probes:
-                for what, place in islice(_causal(kind), 1):
+                for what, place in islice(_causal(kind, functions), 1):
                     self._add(CAUSAL, name, {"what": what, "place": place})
-            for place in islice(_squeezes(kind), 1) if SQUEEZES in self._probes else ():
+            for place in islice(_squeezes(functions), 1) if SQUEEZES in self._probes else ():
                 self._add(SQUEEZES, name, {"place": place})
         for kind in self._kinds if REPEATED in self._probes else ():
             made = vars(kind).get("__init__")
@@ -175,14 +176,14 @@ def _functions(kind: type) -> Iterator[FunctionType]:
 _TRIANGLES = {"triu": 1, "tril": -1, "generate_square_subsequent_mask": 0}
 
 
-def _causal(kind: type) -> Iterator[tuple[str, str]]:
+def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, str]]:
     """Yield what in the code of a class hides later positions, with its line.
 
     Both triangles of a matrix together are a band, which hides what is far away on both sides.
     """
     made = vars(kind).get("__init__")
     found: list[tuple[str, str]] = []
-    for function in (made, *_functions(kind)):
+    for function in (made, *functions):
         if not isinstance(function, FunctionType) or not _is_own(function):
             continue
         definition = definition_of(function)
@@ -204,9 +205,9 @@ def _causal(kind: type) -> Iterator[tuple[str, str]]:
         yield kind.__name__, _place(forward, forward.__code__.co_firstlineno)
 
 
-def _squeezes(kind: type) -> Iterator[str]:
-    """Yield the lines of a class that call `squeeze` without a dimension."""
-    for function in _functions(kind):
+def _squeezes(functions: list[FunctionType]) -> Iterator[str]:
+    """Yield the lines that call `squeeze` without a dimension."""
+    for function in functions:
         definition = definition_of(function)
         for node in ast.walk(definition) if definition is not None else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

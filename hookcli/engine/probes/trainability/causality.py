@@ -40,7 +40,8 @@ def causality(
     """Return the largest change of an output at a time, when only later inputs are replaced.
 
     `input` and `output` are paths, as in the report; None are all that have the time dimension.
-    With `strict`, the model must accept shorter inputs, and outputs may be one shorter than those.
+    With `strict`, the model must accept shorter inputs, and outputs may be one shorter than those;
+    only the inputs after the middle are replaced.
     """
     twice = again.twice()
     if compare(*twice)["differ"]:
@@ -49,7 +50,8 @@ def causality(
     if isinstance(time, str):
         return {"why": time}
     base, moved = twice[0], []
-    for last in sorted({0, max(0, time.size // 2 - 1), time.size - 2}):
+    middle = max(0, time.size // 2 - 1)
+    for last in [middle] if strict else sorted({0, middle, time.size - 2}):
         other = again.forward("eval", _replaced(again.batch, time, last))
         for path, along in time.outputs.items():
             if path not in other or shape_of(other[path]) != shape_of(base[path]):

@@ -24,7 +24,11 @@ TORCH_FREE = (
 )  # fmt: skip
 CHILD = PACKAGE / "worker" / "child"  # the side of the worker that imports torch
 SCRIPT = PACKAGE / "training" / "script"  # in the process of the user's script
-MANY = {"rules"}  # folders of which each file is an entry of its catalogue
+MANY = {
+    "rules",
+    "rules/script",
+    "training/observers",
+}  # folders of which each file is an entry of its catalogue
 MOST_FILES = 15
 
 

@@ -123,7 +123,27 @@ _ROWS = (
             ("single_norms", "the norms in the autograd graph", "SingleNorm"),
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
             ("self_similarities", "the losses in the autograd graph", "SelfSimilarity"),
+            ("masked_shares", "the softmaxes in the autograd graph", "MaskedShares"),
+            ("self_sums", "the sums in the autograd graph", "SelfSum"),
+            ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
+            ("half_values", "the dtypes in the autograd graph", "HALVES"),
+            ("norm_dimensions", "the norms in the autograd graph", "NormDimension"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
+        )
+    ),
+    *(
+        Probe(
+            name,
+            cost,
+            Way.OBSERVES,
+            "trainability.loss_formulas:observe",
+            {name: f"trainability:{result}"},
+        )
+        for name, cost, result in (
+            ("logit_activations", "the softmaxes in the autograd graph", "LogitActivation"),
+            ("noise_scales", "the terms of the loss, read from its autograd graph", "NoiseScale"),
+            ("loss_signs", "the terms of the loss, read from its autograd graph", "SignedTerm"),
+            ("token_targets", "a comparison of targets with the batch", "TokenTargets"),
         )
     ),
     Probe(
@@ -153,6 +173,10 @@ _ROWS = (
             ("batch_norms", "a look at the batch norms that ran", "BatchNormState"),
             ("trained_masks", "a look at corners of square parameters", "TrainedMask"),
             ("equal_units", "a look at two rows of each weight", "EqualUnits"),
+            ("frozen_norms", "a look at the batch norms that ran", "FrozenNorm"),
+            ("padding_vectors", "a look at the inputs of embeddings", "PaddingVector"),
+            ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
+            ("position_tensors", "a look at the names of tensors", "PositionTensor"),
         )
     ),
     *(
@@ -168,6 +192,8 @@ _ROWS = (
             ("module_backwards", "ModuleBackward"),
             ("unread_inputs", "UnreadInput"),
             ("repeated_modules", "RepeatedModule"),
+            ("causal_code", "CausalCode"),
+            ("squeezes", "Squeeze"),
         )
     ),
     Probe(
@@ -197,7 +223,7 @@ _ROWS = (
         "samples",
         "two to six additional forwards in eval mode, with copies of one sample",
         Way.RERUNS,
-        "batch_independence:measure",
+        "samples.batch_independence:measure",
         {"samples": "runs:SAMPLES"},
         repeats_batch=True,
     ),
@@ -291,7 +317,7 @@ _ROWS = (
         "grown",
         "one additional forward in eval mode with one more sample (for snapshots)",
         Way.RERUNS,
-        "batch_growth:measure",
+        "samples.batch_growth:measure",
     ),
     Probe(
         "eval_forward",
@@ -318,6 +344,42 @@ _ROWS = (
         {"overfit": "trainability:OVERFIT"},
         repeats_batch=True,
         trains=True,
+    ),
+    Probe(
+        "later_positions",
+        "two additional forwards in eval mode for each input, only if code or loss are causal",
+        Way.RERUNS,
+        "trainability.order_of_time:later",
+        {"later_positions": "trainability:LATER"},
+        repeats_batch=True,
+        after="causal_code",
+    ),
+    Probe(
+        "position_effect",
+        "one to four additional forwards in eval mode, only if tensors of positions exist",
+        Way.RERUNS,
+        "trainability.order_of_time:effect",
+        {"position_effect": "trainability:POSITION_EFFECT"},
+        repeats_batch=True,
+        after="position_tensors",
+    ),
+    Probe(
+        "half_overflow",
+        "one additional forward, only if operators compute in float16",
+        Way.RERUNS,
+        "trainability.half_overflow:measure",
+        {"half_overflow": "trainability:HALF_OVERFLOW"},
+        repeats_batch=True,
+        after="half_values",
+    ),
+    Probe(
+        "one_sample",
+        "one to three additional forwards in eval mode, only if the code calls `squeeze()`",
+        Way.RERUNS,
+        "samples.single:measure",
+        {"one_sample": "runs:ONE_SAMPLE"},
+        repeats_batch=True,
+        after="squeezes",
     ),
     Probe(
         "causality",

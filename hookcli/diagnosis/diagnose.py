@@ -19,16 +19,19 @@ from hookcli.spec.checks import CheckSpec
 # The causes that are named first, if several have the same severity. A cause explains those below
 # it more often than the other way round.
 _FIRST = (
-    "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
-    "loaded_weights", "optimizer_steps", "gradients_used", "clipping_used", "loss_scale",
-    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts", "unheld_model",
-    "frozen_attribute", "constant_term", "constant_loss_term", "loss_values", "label_shift",
-    "entropy_sign", "double_softmax", "loss_broadcasts", "class_dimension",
-    "first_batch_only",
-    "unregistered_parameters", "ranks_agree", "eval_while_training", "lost_updates",
-    "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows", "update_ratio",
-    "saturated_activation", "vanishing_gradient", "exploding_gradient", "poor_initialization",
-    "wrong_backward", "normalizes_one_value", "softmax_dimension", "dead_units",
+    "finite", "hook_misuse", "hooks_fired", "gradients_used", "optimizer_model",
+    "learning_rate_zero", "loaded_weights", "optimizer_steps", "clipping_used", "loss_scale",
+    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts",
+    "optimizer_construction", "model_copies", "model_code", "unheld_model", "frozen_attribute",
+    "frozen_parts",
+    "constant_term", "constant_loss_term", "loss_values", "label_shift", "entropy_sign",
+    "loss_sign", "loss_direction", "noise_scale", "double_softmax", "loss_broadcasts",
+    "class_dimension", "batch_contents", "batch_dimension",
+    "first_batch_only", "unregistered_parameters", "ranks_agree", "eval_while_training",
+    "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
+    "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
+    "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
+    "causal_mask", "padding_tokens", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",
@@ -43,6 +46,7 @@ _LAST = (
     "loss_spikes",
     "unheld_parameters",
     "graphless_training",
+    "kept_graph",
 )  # often intended, or a consequence
 
 CHECKED = "hookcli check judges it"

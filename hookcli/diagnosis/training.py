@@ -25,12 +25,15 @@ from hookcli.spec.checks import CheckSpec
 
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
+_WITHOUT_GRADIENT = (
+    "unchanged_parameters", "grad_exists", "uncalled_modules", "grad_norm", "loss_falls"
+)  # fmt: skip
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("finite", ("grad_norm",)),
+    ("gradients_used", ("optimizer_model", "clipping_used", *_WITHOUT_GRADIENT)),
     (
         "optimizer_model",
-        ("unheld_parameters", "unchanged_parameters", "grad_exists", "uncalled_modules",
-         "grad_norm", "loss_falls"),
+        ("unheld_parameters", *_WITHOUT_GRADIENT),
     ),
     ("learning_rate_zero", ("unchanged_parameters", "loss_falls", "update_ratio")),
     ("loss_scale", ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls")),
@@ -60,7 +63,10 @@ _STAYS = 0.1  # of the norm of a step, in all later ones
 def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
-    if (diverged := _diverged(facts)) is not None:
+    if (overshot := _overshot(facts)) is not None:
+        left = [row for row in left if row not in overshot.rows]
+        yield overshot
+    elif (diverged := _diverged(facts)) is not None:
         left = [row for row in left if row not in diverged.rows]
         yield diverged
     for cause, follow in _FOLLOW:
@@ -75,6 +81,23 @@ def consequences(facts: Facts) -> Iterator[Found]:
         if symptom is not None:
             sentence += f"; {symptom.message}"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _overshot(facts: Facts) -> Found | None:
+    """Return steps that replace the parameters, if values are not finite after them."""
+    ratios = (row for row in facts.rows if row.rule == "update_ratio")
+    large = next((row for row in ratios if row.step is not None), None)  # of a whole step
+    bad = [row for row in facts.rows if row.rule in {"finite", "finite_steps"}]
+    training = facts.report.training
+    first = None if training is None else first_bad(training)
+    if large is None or large.step is None or not bad or first is None:
+        return None
+    if large.step >= first.step:
+        return None
+    spikes = ("grad_norm_spikes", "learning_rate_zero")
+    rest = [row for row in facts.rows if row.rule in {*_OF_DIVERGENCE, *spikes} and row != large]
+    sentence = f"{large.message}; from step {first.step:,} on, values are not finite"
+    return Found(large.rule, sentence, large.target, (large, *bad, *rest))
 
 
 def _diverged(facts: Facts) -> Found | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hookcli.report.report import Inputs, Report
 from hookcli.rules.rule import (
@@ -48,6 +49,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if "why" in value:
         yield skipped(value["why"])
         return
+    if "only" in value or "placed" in value:
+        yield _of_place(report, value)
+        return
     limit = options["tolerance"]
     limit = limit_of(value["dtype"]) if limit is None else limit
     relative = float(value["relative"])
@@ -62,16 +66,79 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             f"output{value['output']} of sample {value['sample']} changes by {relative:.3g} of its "
             f"largest value if the other samples are replaced (batch dimension {value['dim']})"
         )
-        place = report.model.place
+        place, advice = report.model.place, None
+        if (mixing := value.get("mixing")) is not None:
+            message = f"{_cause(mixing)}: {message}"
+            place, advice = mixing["place"] or place, _ADVICE.get(mixing["kind"])
         yield RuleFinding(
-            "fail", "", "samples are coupled", message, value["relative"], limit, place
-        )
+            "fail", "", "samples are coupled", message, value["relative"], limit, place,
+            advice=_TIME_FIRST if mixing and mixing["time_first"] else advice,
+        )  # fmt: skip
         return
     yield passed(
         f"{value['samples']} samples along dimension {value['dim']} do not affect each other",
         value=value["relative"],
         limit=limit,
     )
+
+
+def _of_place(report: Report, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the finding that outputs depend on one sample, or on the order of the samples."""
+    if report.inputs is not None and report.inputs.origin == "inferred":
+        return skipped(_INFERRED)
+    if _differ(report.inputs):
+        return skipped(_DIFFER)
+    output, many, dim = value["output"], value["samples"], value["dim"]
+    if "only" in value:
+        message = (
+            f"output{output} depends on one sample only, number {value['only']}: the other "
+            f"{many - 1} of {many} samples change nothing (batch dimension {dim})"
+        )
+        return RuleFinding(
+            "fail", "", "one sample", message, place=report.model.place, advice=_LAST_STEP
+        )
+    message = (
+        f"output{output} depends on the place of a sample in the batch: equal samples get "
+        f"different outputs (batch dimension {dim})"
+    )
+    cause = value.get("mixing") or {}
+    if cause.get("place"):
+        what = f"'{cause['tensor']}'" if cause.get("tensor") else "values"
+        message = (
+            f"`{cause['function']}` at {cause['place']} combines sample i with entry i of {what}, "
+            f"as positions of samples: {message}"
+        )
+    place = cause.get("place") or report.model.place
+    return RuleFinding("fail", "", "place in the batch", message, place=place, advice=_POSITIONS)
+
+
+_LAST_STEP = "do not index dimension 0: `x[:, -1]` is the last step of each sample"
+_POSITIONS = "index positions by the dimension of time: `pe[:, :x.size(1)]` if batch is first"
+_TIME_FIRST = "construct it with `batch_first=True`, or transpose its input"
+_ADVICE = {
+    "places": "use `transpose` or `permute` to move a dimension, and `view` only to split or merge",
+    "sample": "select along the dimension of time, not along that of samples",
+}
+
+
+def _cause(mixing: Mapping[str, Any]) -> str:
+    """Return what mixes samples."""
+    function, shape, place = mixing["function"], mixing["shape"], mixing["place"]
+    where = f"`{function}`" if place is None else f"`{function}` at {place}"
+    layer = f"'{mixing['name']}' ({mixing['module']})"
+    if mixing["time_first"]:
+        return (
+            f"{layer} has batch_first=False: it takes dimension 0 of {shape}, the samples, for time"
+        )
+    if mixing["kind"] == "places":
+        return f"{where} puts values of several samples into one row"
+    if mixing["kind"] == "sample":
+        return f"{where} takes one sample for all, such as sample 0"
+    if mixing["name"]:
+        where = f"{layer} at {place}" if place else layer
+    if mixing["dim"] is None:
+        return f"{where} mixes samples"
+    return f"{where} mixes samples along dimension {mixing['dim']} of {shape}"
 
 
 def _may_count_others(inputs: Inputs | None) -> bool:
@@ -108,7 +175,10 @@ RULE = Rule(
     "model accepts only one number of samples, if an inferred batch has several inputs or a "
     "vector, whose dimension 0 may count nodes or words, if dimension 0 of the inputs differs, if "
     "parameters or buffers make a square matrix that multiplies dimension 0 from the left, as an "
-    "adjacency matrix does, or if layers quantize with the range of all samples.",
+    "adjacency matrix does, or if layers quantize with the range of all samples. A finding names "
+    "the first function whose result depends on several samples, or the view that puts samples "
+    "into wrong places. Two more facts of the same runs are findings: outputs that only one sample "
+    "changes, and copies of one sample that get different outputs.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
     "because integer inputs have no gradient",

@@ -32,6 +32,7 @@ from hookcli.rules.activations import (
     initialization,
     saturated,
 )
+from hookcli.rules.forwards import half_overflow, order_of_time, single_sample
 from hookcli.rules.gradients import (
     all_frozen,
     connected,
@@ -44,15 +45,28 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
-from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
+from hookcli.rules.patterns import (
+    call_state,
+    graph_patterns,
+    module_values,
+    user_code,
+)
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
+    batch_contents,
+    batch_dimension,
     batches,
+    constructions,
     frozen_attribute,
+    frozen_parts,
     gradient_use,
+    kept_graph,
     label_shift,
     loaded_weights,
+    loss_direction,
     losses,
+    model_code,
+    model_copies,
     schedules,
     seeds,
     unheld_model,
@@ -65,6 +79,7 @@ from hookcli.rules.trainability import (
     gradient_clipping,
     graph_shapes,
     initial_loss,
+    loss_formulas,
     neutral,
     overfits_one_batch,
     tied_weights,
@@ -135,6 +150,10 @@ CATALOGUE: dict[str, Rule] = {
         update_ratio.RULE,
         gradient_clipping.RULE,
         double_softmax.RULE,
+        loss_formulas.CLIPPED,
+        loss_formulas.NOISE_SCALE,
+        loss_formulas.SIGN,
+        loss_formulas.TARGETS,
         graph_shapes.BROADCASTS,
         graph_shapes.RESHAPED,
         graph_shapes.CLASSES,
@@ -142,10 +161,17 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
         graph_patterns.SIMILARITY,
+        graph_patterns.NORM_DIMENSION,
+        graph_patterns.SHORTCUT,
         call_state.RULE,
         module_values.STATISTICS,
         module_values.MASK,
         module_values.EQUAL,
+        module_values.PADDING_RULE,
+        single_sample.RULE,
+        half_overflow.RULE,
+        order_of_time.LATER_RULE,
+        order_of_time.POSITIONS_RULE,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,
@@ -187,6 +213,14 @@ CATALOGUE: dict[str, Rule] = {
         unchanged_parameters.LOST,
         seeds.RULE,
         unheld_model.RULE,
+        constructions.RULE,
+        model_copies.RULE,
+        frozen_parts.RULE,
+        loss_direction.RULE,
+        batch_dimension.RULE,
+        batch_contents.RULE,
+        kept_graph.RULE,
+        model_code.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -34,6 +34,12 @@ from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
 from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
 
+# Scripts and modules that start others in processes of their own.
+_LAUNCHERS = {
+    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate",
+    "accelerate.commands.launch", "deepspeed",
+}  # fmt: skip
+
 
 @dataclass(slots=True)
 class ObservedScript:
@@ -189,6 +195,11 @@ class ObservedScript:
         if self.passes[False]:
             many = counted(self.passes[False], "time")
             return f"{seen}no gradient was added to .grad; torch.autograd.grad ran {many}"
+        if self.job.script.name.rpartition(os.sep)[2] in _LAUNCHERS:
+            return (
+                "no training step was seen in this process: start hookcli in those that it starts, "
+                "with `-m hookcli run` in front of the script"
+            )
         return (
             f"{seen}no backward ran through a module in this process; those that it starts are not "
             "observed"

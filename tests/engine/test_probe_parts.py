@@ -18,13 +18,13 @@ from hookcli.engine.probes.activations.functions import RELU, SIGMOID, Softmax
 from hookcli.engine.probes.activations.layers import layer_behind
 from hookcli.engine.probes.activations.observer import ActivationObserver
 from hookcli.engine.probes.activations.outputs import ConstantOutputs, _tests, _varies
-from hookcli.engine.probes.batch_growth import _Shapes
-from hookcli.engine.probes.batch_independence import samples
 from hookcli.engine.probes.context import LostGradients
 from hookcli.engine.probes.determinism import change, compare, repeat
 from hookcli.engine.probes.dropout_watch import _Running
 from hookcli.engine.probes.gradients.cuts import cuts
 from hookcli.engine.probes.non_finite import Values
+from hookcli.engine.probes.samples.batch_growth import _Shapes
+from hookcli.engine.probes.samples.batch_independence import samples
 from hookcli.engine.probes.trainability import loss_graph
 from hookcli.engine.probes.trainability.causality import causality
 from hookcli.engine.probes.trainability.eval_forward import eval_forward

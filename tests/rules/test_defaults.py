@@ -101,6 +101,10 @@ RULES = [
     ("update_ratio", "warning", "of_training", {"at": ("*",), "min": 1e-08, "max": 10.0}),
     ("gradient_clipping", "warning", "", {"limit": None, "least": 3}),
     ("double_softmax", "warning", "diagnoses", {}),
+    ("clipped_logits", "warning", "diagnoses", {}),
+    ("noise_scale", "warning", "diagnoses", {}),
+    ("loss_sign", "warning", "diagnoses", {}),
+    ("token_targets", "warning", "diagnoses", {}),
     ("loss_broadcasts", "warning", "diagnoses", {}),
     ("reshaped_axes", "warning", "diagnoses", {}),
     ("class_dimension", "warning", "diagnoses", {}),
@@ -108,10 +112,17 @@ RULES = [
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
     ("self_similarity", "warning", "diagnoses", {}),
+    ("norm_dimension", "warning", "diagnoses", {}),
+    ("shortcuts", "warning", "diagnoses", {}),
     ("state_between_calls", "warning", "diagnoses", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
     ("equal_units", "warning", "diagnoses", {}),
+    ("padding_tokens", "warning", "diagnoses", {}),
+    ("single_sample", "warning", "diagnoses", {}),
+    ("half_overflow", "warning", "diagnoses", {}),
+    ("causal_mask", "warning", "diagnoses", {}),
+    ("position_effect", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
@@ -153,6 +164,14 @@ RULES = [
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
     ("repeated_seed", "warning", "of_training", {}),
     ("unheld_model", "warning", "of_training", {}),
+    ("optimizer_construction", "warning", "of_training", {}),
+    ("model_copies", "warning", "of_training", {}),
+    ("frozen_parts", "warning", "of_training", {}),
+    ("loss_direction", "warning", "of_training", {}),
+    ("batch_dimension", "warning", "of_training", {}),
+    ("batch_contents", "warning", "of_training", {}),
+    ("kept_graph", "warning", "of_training", {}),
+    ("model_code", "warning", "of_training", {}),
 ]
 
 
@@ -226,8 +245,12 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "loss_broadcasts reshaped_axes class_dimension softmax_axes single_norms linear_chains "
-            "self_similarities kept_tensors call_state batch_norms trained_masks equal_units "
+            "logit_activations noise_scales loss_signs token_targets loss_broadcasts reshaped_axes "
+            "class_dimension softmax_axes masked_shares single_norms linear_chains "
+            "self_similarities norm_dimensions self_sums changed_shortcuts kept_tensors "
+            "call_state batch_norms frozen_norms trained_masks equal_units padding_vectors "
+            "inverted_masks squeezes one_sample half_values half_overflow causal_code "
+            "later_positions position_tensors position_effect "
             "shared_memory unregistered discarded_results module_backwards unread_inputs "
             "repeated_modules",
         ),

@@ -104,6 +104,7 @@ class _Parameters:
 
 
 _Mark: TypeAlias = tuple[int, int]
+_LARGEST_LIMIT = 1 << 24  # the recursion limit is a C int
 
 
 def _mark(tensor: torch.Tensor) -> _Mark:
@@ -168,9 +169,13 @@ def preserve_state(root: nn.Module, written: list[str]) -> Iterator[None]:
 
 @contextmanager
 def room_for_hooks() -> Iterator[None]:
-    """Raise the recursion limit: a call of a module takes more frames with hooks than without."""
-    more = sys.getrecursionlimit() // 2 + 100
-    sys.setrecursionlimit(sys.getrecursionlimit() + more)
+    """Raise the recursion limit: a call of a module takes more frames with hooks than without.
+
+    Blocks inside of others raise it again and again, as many as there are copies of a model.
+    """
+    now = sys.getrecursionlimit()
+    more = max(0, min(now // 2 + 100, _LARGEST_LIMIT - now))
+    sys.setrecursionlimit(now + more)
     try:
         yield
     finally:  # subtract, since other code may have raised the limit in between

@@ -14,8 +14,9 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
+from hookcli.engine.probes.function_calls import RunningCalls, caller
 from hookcli.models import places
-from hookcli.models.model import Call, Model
+from hookcli.models.model import Model
 
 # The functions of torch that drop values, with the positions and names of what turns them on: the
 # probability, and whether the model trains (None for those that are always on).
@@ -55,7 +56,7 @@ class DropoutWatch:
     @contextmanager
     def watching(self, model: Model) -> Iterator[None]:
         """Note what drops values while the context is open."""
-        calls = _Running()
+        calls = RunningCalls()
         noted = _Functions(calls)
         with model.observe(calls.enter, calls.leave), noted:
             yield
@@ -63,24 +64,10 @@ class DropoutWatch:
         self.by_default = [row for row, is_default in noted.seen.values() if is_default]
 
 
-class _Running:
-    """The calls that run, the innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Call] = []
-
-    def enter(self, call: Call, _batch: Any) -> None:
-        self.stack.append(call)
-
-    def leave(self, call: Call, _output: Any, _error: BaseException | None) -> None:
-        if call in self.stack:
-            del self.stack[self.stack.index(call) :]
-
-
 class _Functions(TorchFunctionMode):
     """Notes the calls of functions that drop values."""
 
-    def __init__(self, calls: _Running) -> None:
+    def __init__(self, calls: RunningCalls) -> None:
         self._calls = calls
         self.seen: dict[tuple[str, str | None], tuple[dict[str, Any], bool]] = {}
 
@@ -94,7 +81,7 @@ class _Functions(TorchFunctionMode):
             p = _argument(func, probability, args, options)
             on = training is None or _argument(func, training, args, options)
             if isinstance(p, int | float) and p > 0 and on:
-                frame, is_of_module = _caller(sys._getframe(1))
+                frame, is_of_module = caller(sys._getframe(1))
                 if is_of_module:
                     is_default = self._is_unregistered()
                 else:
@@ -119,21 +106,6 @@ def _name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     module = getattr(func, "__module__", None)
     return f"{module}.{name}" if module == "torch.nn.functional" else str(name)
-
-
-def _caller(frame: FrameType | None) -> tuple[FrameType | None, bool]:
-    """Return the frame outside of torch that led to a call, and whether a module of torch.nn did.
-
-    torch calls itself with all arguments.
-    """
-    is_of_module = False
-    while frame is not None:
-        name = frame.f_globals.get("__name__") or ""
-        if name.partition(".")[0] != "torch":
-            break
-        is_of_module |= name.startswith("torch.nn.modules.") and name != "torch.nn.modules.module"
-        frame = frame.f_back
-    return frame, is_of_module
 
 
 def _is_omitted(frame: FrameType | None, argument: _Argument) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -31,6 +31,25 @@ class CountedPasses(TypedDict):
     rules: list[str]
 
 
+class Mixing(TypedDict):
+    """What makes samples depend on each other: a function, and the module that it runs in.
+
+    `kind` is "mixes" if it computes with several samples, along the dimension `dim` of its input;
+    "sample" if it selects one sample for all; "places" if a view puts samples into wrong places;
+    "place" if it adds the same `tensor` of the model to the same place of each batch.
+    """
+
+    kind: Literal["mixes", "sample", "places", "place"]
+    function: str
+    name: str | None
+    module: str | None
+    dim: Dimension | None
+    shape: list[Size] | None
+    time_first: bool
+    place: str | None
+    tensor: NotRequired[str | None]
+
+
 class Samples(TypedDict):
     """How much the output of a sample changes with the other samples."""
 
@@ -40,6 +59,26 @@ class Samples(TypedDict):
     dtype: str
     output: str
     sample: Index
+    mixing: NotRequired[Mixing]
+
+
+class OneSample(TypedDict):
+    """The only sample that the outputs depend on."""
+
+    samples: Size
+    dim: Dimension
+    only: Index
+    output: str
+
+
+class PlacedOutput(TypedDict):
+    """An output that differs between copies of one sample, by their places in the batch."""
+
+    samples: Size
+    dim: Dimension
+    placed: bool
+    output: str
+    mixing: NotRequired[Mixing]
 
 
 class Repeated(TypedDict):
@@ -97,10 +136,38 @@ class CallState(TypedDict):
     resets: bool
 
 
+class CausalCodeRow(TypedDict):
+    """What hides later positions, and the line."""
+
+    what: str
+    place: str | None
+
+
+class SqueezeRow(TypedDict):
+    """A line that calls `squeeze` without a dimension."""
+
+    place: str | None
+
+
+class OneSampleFailed(TypedDict):
+    """The error of a forward with one sample."""
+
+    failed: str
+
+
+class OneSampleShape(TypedDict):
+    """The shape of an output for one sample, and the one that others have."""
+
+    output: str
+    of_one: list[Size]
+    expected: list[Size]
+
+
+ONE_SAMPLE = NotMeasured | FailedMeasurement | OneSampleFailed | OneSampleShape
 CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
-SAMPLES = NotMeasured | FailedMeasurement | Samples
+SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
 COUNT_OR_NULL = Size | None
 
 
@@ -115,3 +182,5 @@ ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow
 KEPT = Looked | Size
+CausalCode = Looked | CausalCodeRow
+Squeeze = Looked | SqueezeRow

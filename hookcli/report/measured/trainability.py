@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -182,10 +182,88 @@ class SingleNorm(TypedDict):
     place: str | None
 
 
+class LogitActivation(TypedDict):
+    """An activation, and the function that gets its result."""
+
+    activation: Literal["relu", "hardtanh", "softmax", "sigmoid"]
+    by: str
+    module: str | None
+    place: str | None
+
+
+class NoiseScale(TypedDict):
+    """The numbers in a KL term: exp(`exponent` x) is `best` where the term is smallest.
+
+    Noise is multiplied by exp(`noise` x), or by x itself if `linear`.
+    """
+
+    exponent: Real
+    best: Real
+    noise: Real | None
+    linear: bool
+    module: str | None
+    place: str | None
+
+
+class SignedTerm(TypedDict):
+    """What a loss makes small although it must become large, or the reverse."""
+
+    what: Literal["divergence", "overlap", "log_probability", "error"]
+    module: str | None
+    place: str | None
+
+
+class TokenTargets(TypedDict):
+    """How many positions after those of the input targets are, and how many are padding."""
+
+    shift: Count
+    padded: Count
+    targets: Size
+    module: str | None
+    place: str | None
+
+
 class SelfSimilarity(TypedDict):
     """The number of samples that a loss compares with themselves, too."""
 
     samples: Size
+    module: str | None
+    place: str | None
+
+
+class MaskedShares(TypedDict):
+    """How many of the rows of a softmax no longer sum to 1 after a mask, and its shape."""
+
+    rows: Size
+    of: Size
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class NormDimension(TypedDict):
+    """The shape of what a norm normalizes, and the dimensions that it averages over."""
+
+    shape: list[Size]
+    dims: list[Dimension]
+    batch_norm: bool
+    module: str | None
+    place: str | None
+
+
+class SelfSum(TypedDict):
+    """The shape of a tensor that is added to itself."""
+
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class ChangedShortcut(TypedDict):
+    """The activation, by name and type, that changes the input of a block in place."""
+
+    by: str
+    type: str
     module: str | None
     place: str | None
 
@@ -209,7 +287,64 @@ class EqualUnitsRow(TypedDict):
     units: Size
 
 
-SUMS = FUNCTIONS = Size
+class FrozenNormRow(TypedDict):
+    """A batch norm in train mode: whether its weights are frozen, or it was in eval mode."""
+
+    frozen: bool
+    eval: bool
+    place: str | None
+
+
+class PaddingVectorRow(TypedDict):
+    """The token of padding of an embedding, whose vector is not zero."""
+
+    token: int
+    place: str | None
+
+
+class InvertedMaskRow(TypedDict):
+    """The argument that hides all tokens but padding."""
+
+    argument: str
+    place: str | None
+
+
+class PositionTensorRow(TypedDict):
+    """The shape of a tensor of positions."""
+
+    shape: list[Size]
+
+
+class LaterPositions(TypedDict):
+    """How much an output at a time changes if later inputs are replaced."""
+
+    dim: Dimension
+    size: Size
+    relative: Number
+    output: str
+    time: Count
+    dtype: str
+
+
+class PositionEffect(TypedDict):
+    """Whether outputs only move, or stay the same, when the positions of the input are reversed."""
+
+    size: Size
+    moves: bool
+
+
+class HalfOverflow(TypedDict):
+    """The first function whose result in float16 is infinite, with finite inputs."""
+
+    function: str
+    values: Size
+    of: Size
+    name: str | None
+    module: str | None
+    place: str | None
+
+
+SUMS = FUNCTIONS = HALVES = Size
 
 
 class LaterGradients(TypedDict):
@@ -247,3 +382,10 @@ def shared_memory(target: str, _value: Any) -> Any:
 BatchNormState = Looked | BatchNormStateRow
 TrainedMask = Looked | TrainedMaskRow
 EqualUnits = Looked | EqualUnitsRow
+FrozenNorm = Looked | FrozenNormRow
+PaddingVector = Looked | PaddingVectorRow
+InvertedMask = Looked | InvertedMaskRow
+PositionTensor = Looked | PositionTensorRow
+LATER = NotMeasured | FailedMeasurement | LaterPositions
+POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
+HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

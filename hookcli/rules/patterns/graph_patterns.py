@@ -8,9 +8,11 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import BACKWARD, request_probe
+from hookcli.text import join_names
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
-SIMILARITIES = "self_similarities"
+SIMILARITIES, MASKED = "self_similarities", "masked_shares"
+DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:
@@ -18,7 +20,7 @@ def _found(report: Report, probe: str) -> list[Measurement]:
 
 
 def _passed(report: Report, message: str, *, of_values: bool = False) -> RuleFinding:
-    if report.run.loss is None:
+    if report.run.loss is None and not (report.training and report.training.losses):
         return skipped(NO_BACKWARD)
     if of_values and report.run.tensors == "fake":
         return skipped(FAKE)
@@ -49,7 +51,19 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
             one.value["place"] or report.model.place,
             advice=f"use `softmax(dim={summed})`, the dimension of the keys",
         )  # fmt: skip
-    if not found:
+    masked = _found(report, MASKED)
+    for one in masked:
+        rows, many, shape = one.value["rows"], one.value["of"], one.value["shape"]
+        message = (
+            f"{_subject(one, 'attention')} masks the result {shape} of softmax: weights of "
+            f"{rows:,} of {many:,} rows do not sum to 1"
+        )
+        yield RuleFinding(
+            "fail", one.target, "mask", message, rows, 0,
+            one.value["place"] or report.model.place,
+            advice="mask the scores with -inf before the softmax",
+        )  # fmt: skip
+    if not found and not masked:
         message = "the weights of no attention are normalized over another dimension"
         yield _passed(report, message, of_values=True)
 
@@ -92,7 +106,9 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
             "fail", one.target, f"after {first}", message, place=one.value["place"],
             severity="note", advice="put an activation between them, or use one linear layer",
         )  # fmt: skip
-    if not found:
+    if not found and report.training is not None:  # the calls inside of a root are not known
+        yield skipped(NO_BACKWARD)
+    elif not found:
         yield _passed(report, "no linear layer follows another one directly")
 
 
@@ -114,6 +130,60 @@ def _similarity(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _passed(report, "no loss compares samples with themselves", of_values=True)
 
 
+def _dimensions(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each layer norm over positions, and a note for such a batch norm."""
+    found = _found(report, NORMED)
+    for one in found:
+        shape, dims, last = one.value["shape"], one.value["dims"], len(one.value["shape"]) - 1
+        name = f"'{one.target}' ({one.value['module']})" if one.target else "the model"
+        if one.value["batch_norm"]:
+            message = (
+                f"{name} has statistics for each of the {shape[1]:,} positions of {shape}, not for "
+                f"the {shape[last]:,} features that a linear layer has in the last dimension"
+            )
+            yield _note(report, one, "positions", message, "transpose before and after it")
+            continue
+        over = join_names([str(dim) for dim in dims], len(dims))
+        message = (
+            f"{name} averages over dimension {over} of {shape} instead of dimension {last}, whose "
+            f"{shape[last]:,} features its weights scale"
+        )
+        yield RuleFinding(
+            "fail", one.target, "dimension", message, place=one.value["place"],
+            advice="use `mean(-1, keepdim=True)` and the same for the deviation, or nn.LayerNorm",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "norms average over the dimension of features")
+
+
+def _shortcuts(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each sum of a tensor with itself, or with an input changed in place."""
+    doubled, changed = _found(report, DOUBLED), _found(report, CHANGED)
+    for one in doubled:
+        message = (
+            f"{_subject(one, 'a sum')} adds a tensor {one.value['shape']} to itself: a residual "
+            "connection adds the input of a layer to its output"
+        )
+        yield _note(
+            report, one, "itself", message, "keep the input in another variable, and add it"
+        )
+    for one in changed:
+        message = (
+            f"{_subject(one, 'a sum')} adds the block's input, which '{one.value['by']}' "
+            f"({one.value['type']}) has changed in place: the shortcut has the activated values"
+        )
+        yield _note(report, one, "in place", message, "remove `inplace=True`")
+    if not doubled and not changed:
+        yield _passed(report, "no residual connection adds a tensor to itself")
+
+
+def _note(report: Report, one: Measurement, kind: str, message: str, advice: str) -> RuleFinding:
+    return RuleFinding(
+        "fail", one.target, kind, message, place=one.value["place"] or report.model.place,
+        severity="note", advice=advice,
+    )  # fmt: skip
+
+
 SOFTMAX = Rule(
     name="softmax_dimension",
     severity="warning",
@@ -124,15 +194,56 @@ SOFTMAX = Rule(
     "values, as of queries and keys, must sum to 1 along the dimension that the product with the "
     "values sums over. Not judged: a softmax that is used in several ways, as to divide by its "
     "sum, one whose scores are not such products, as of a soft assignment, and a product of two "
-    "softmaxes.",
+    "softmaxes. A mask after a softmax, before the product, is a finding if some rows lose a "
+    "share of their weights.",
     formula="sum over the keys of softmax(scores) = 1, before dropout",
     source="Vaswani et al. 2017, equation 1; torch.softmax",
     fails="torch.softmax(q @ k.transpose(-2, -1), dim=1) @ v, with the heads in dimension 1",
     mend="use dim=-1 in softmax, if the keys are in the last dimension of the scores",
     example="{rule: softmax_dimension, severity: error}",
-    needs=lambda options: (BACKWARD, request_probe(AXES)),
-    watches=lambda options: (request_probe(AXES),),
+    needs=lambda options: (BACKWARD, request_probe(AXES), request_probe(MASKED)),
+    watches=lambda options: (request_probe(AXES), request_probe(MASKED)),
     judge=_softmax,
+)
+
+NORM_DIMENSION = Rule(
+    name="norm_dimension",
+    severity="warning",
+    diagnoses=True,
+    looks_at="norms",
+    says="a norm averages over the features",
+    computes='Follows the autograd graph from the loss. A class whose name has "layer" and '
+    '"norm", and whose weights have the size of the last dimension, must not average over other '
+    "dimensions. A BatchNorm1d that gets the result of a linear layer as [samples, positions, "
+    "features] is a note: it takes the positions for channels. Dimensions of equal size are not "
+    "judged.",
+    formula="mean over dim = -1, where weight.shape = [x.shape[-1]]",
+    source="Ba et al. 2016, equation 3; jadore801120/attention-is-all-you-need-pytorch#17",
+    fails="z.mean(dim=1, keepdim=True) of [batch, time, features]",
+    mend="z.mean(dim=-1, keepdim=True)",
+    example="{rule: norm_dimension}",
+    needs=lambda options: (BACKWARD, request_probe(NORMED)),
+    watches=lambda options: (request_probe(NORMED),),
+    judge=_dimensions,
+)
+
+SHORTCUT = Rule(
+    name="shortcuts",
+    severity="warning",
+    diagnoses=True,
+    looks_at="residual connections",
+    says="a residual connection adds the input of a block to its output",
+    computes="Follows the autograd graph from the loss. A sum of a tensor and itself in the user's "
+    "code is a note, and so is a sum with the input of a block that an activation inside has "
+    "changed in place. Only modules with the attribute `inplace` are known.",
+    formula="y = f(x) + x, where f does not change x",
+    source="rosinality/vq-vae-2-pytorch#60; He et al. 2016, equation 1",
+    fails="x = self.attn(x); x = x + x",
+    mend="keep the input in another variable; use activations that do not work in place",
+    example="{rule: shortcuts}",
+    needs=lambda options: (BACKWARD, request_probe(DOUBLED), request_probe(CHANGED)),
+    watches=lambda options: (request_probe(DOUBLED), request_probe(CHANGED)),
+    judge=_shortcuts,
 )
 
 ONE_VALUE = Rule(

@@ -24,7 +24,8 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
     found = rows_with(report, DISCARDED, "place")
     for name, value in found:
         call, place = value["call"], value["place"]
-        message = f"`{call}` at {place} returns a new tensor, which nothing uses: it has no effect"
+        what = "module" if call == "from_pretrained" else "tensor"
+        message = f"`{call}` at {place} returns a new {what}, which nothing uses: it has no effect"
         yield RuleFinding(
             "fail", name, str(call), message, place=place,
             advice=f"assign the result, as in `x = x.{call}(...)`",

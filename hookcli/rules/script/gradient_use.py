@@ -8,8 +8,9 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
-_CLIPPED = ("unused_clipping", "scaled_clipping")
-_KINDS = ("unused_term", "erased_gradient", "never_steps")
+_CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
+_KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
+          "detached_loss")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -71,10 +72,39 @@ def _never_steps(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _lost_backward(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"zero_grad at {values['at']} discards the gradients of {values['lost']:,} of "
+        f"{values['passes']:,} backward passes before a step uses them",
+        "call zero_grad after each step only, to accumulate gradients; or step after each backward",
+    )
+
+
+def _kept_gradients(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"zero_grad is called {values['resets']:,} times in {values['steps']:,} steps: each "
+        "backward adds to gradients that earlier steps have used already",
+        "call `optimizer.zero_grad()` once for each step, inside the loop over batches",
+    )
+
+
+def _detached_loss(fact: ScriptFact) -> tuple[str, str]:
+    source = fact.values["source"]
+    return (
+        f"a step of {fact.target} has no gradient: the loss before it is computed from {source}",
+        f"use the tensor itself instead of {source} in this loss",
+    )
+
+
 _SENTENCES = {
+    "detached_loss": _detached_loss,
     "unused_term": _unused_term,
     "erased_gradient": _erased,
     "never_steps": _never_steps,
+    "lost_backward": _lost_backward,
+    "kept_gradients": _kept_gradients,
 }
 
 
@@ -82,7 +112,7 @@ def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     """Yield a finding for each line whose clipping has no effect, or another one than meant."""
     found = facts_of(report, *_CLIPPED)
     for fact in found:
-        message, advice = _unused_clipping(fact) if fact.kind == _CLIPPED[0] else _scaled(fact)
+        message, advice = _CLIPPING[fact.kind](fact)
         yield RuleFinding("fail", "", fact.kind, message, fact.count, 0, fact.place, advice=advice)
     if not found:
         yield without_findings(
@@ -107,6 +137,24 @@ def _scaled(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _nothing_clipped(fact: ScriptFact) -> tuple[str, str]:
+    if fact.values["exhausted"]:
+        return (
+            "clipping has no effect: its generator of parameters was used up by an earlier call",
+            "pass `model.parameters()` in each call, or a list",
+        )
+    return (
+        "clipping has no effect: no parameter that it gets has a gradient then, as before backward",
+        "clip between backward and the step, the parameters of the optimizer that steps",
+    )
+
+
+_CLIPPING = {
+    "unused_clipping": _unused_clipping,
+    "scaled_clipping": _scaled,
+    "nothing_clipped": _nothing_clipped,
+}
+
 USED = Rule(
     name="gradients_used",
     severity="warning",
@@ -118,7 +166,9 @@ USED = Rule(
     "backward and the step, so that the step has no gradient; if a term of the loss gives "
     "gradients only to parameters whose gradients are erased each time, while other terms are "
     "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
-    "parameters. Gradients that only the script reads are not judged.",
+    "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
+    "than half of the backward passes of a line that steps use, or if it is called in at most a "
+    "quarter of the steps. Gradients that only the script reads are not judged.",
     formula="backward, then step, then zero_grad, for the parameters of each term of the loss",
     source="torch.optim.Optimizer.zero_grad; the training loop of PyTorch's tutorials",
     fails="g_opt.step() called twice, and d_opt.step() never; the loss of a generator that gets "
@@ -138,8 +188,9 @@ CLIPPING = Rule(
     says="gradients are clipped before an optimizer uses them",
     computes="Follows the parameters that clip_grad_norm_ or clip_grad_value_ gets until an "
     "optimizer that has them steps, or zero_grad erases their gradients. Fails if they are erased "
-    "each time, or if GradScaler has scaled the loss and unscale_ was not called before. A norm "
-    "that is only computed, with an infinite limit, is not judged.",
+    "each time, if GradScaler has scaled the loss and unscale_ was not called before, or if the "
+    "parameters had no gradient at each look. A norm that is only computed, with an infinite "
+    "limit, is not judged.",
     formula="clip, then step, of the same parameters",
     source="torch.nn.utils.clip_grad_norm_: it changes the gradients that exist when it is called; "
     "PyTorch's examples of automatic mixed precision, Gradient clipping",

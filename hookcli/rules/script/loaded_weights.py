@@ -48,10 +48,20 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "overwritten", message, fact.values["weights"], 0, fact.place,
             advice="call load_state_dict after the weights are initialized",
         )  # fmt: skip
+    for fact in facts_of(report, "own_tensors"):
+        found = True
+        message = (
+            f"load_state_dict gets references to the tensors of '{fact.target}' itself, "
+            "not a copy of earlier values: it changes nothing"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "own", message, fact.count, 0, fact.place,
+            advice="keep `copy.deepcopy(model.state_dict())`: state_dict refers to live weights",
+        )  # fmt: skip
     if not found:
         yield without_findings(
             report,
-            ("loaded", "overwritten"),
+            ("loaded", "overwritten", "own_tensors"),
             "the weights that were loaded have arrived",
             "no weights were loaded",
         )
@@ -67,7 +77,8 @@ RULE = Rule(
     "error, if the checkpoint has keys and none of them is a parameter of the model; and if names "
     "that were left out are keys of the checkpoint with another beginning, such as 'module.'. A "
     "head that is replaced, whose keys are others, passes. Fails too if the largest weights that "
-    "were loaded are unlike those that the first step trains: their values are not correlated.",
+    "were loaded are unlike those that the first step trains: their values are not correlated; or "
+    "if the state that is loaded has the memory of the model's own parameters.",
     formula="parameters with a key in the state_dict > 0, and no key = prefix + parameter",
     source="torch.nn.Module.load_state_dict: with strict=False, keys that do not fit are ignored",
     fails="the checkpoint of a model in DataParallel or Lightning: each key begins with 'module.' "

@@ -33,6 +33,21 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         yield RuleFinding(
             "fail", target_of(fact), "constant", message, fact.count, 0, fact.place, advice=advice
         )
+    for fact in facts_of(report, "ended_term"):
+        found = True
+        end, by = fact.values["end"], fact.values["by"]
+        what = "a number" if end == "item" else "a constant for autograd"
+        where = f" in '{by}'" if by else ""
+        reason = "" if end == "item" and not by else f": {end} has no derivative"
+        message = (
+            f"the term '{fact.target}' of the loss{where} is {what}, and trains nothing{reason}"
+        )
+        advice = "use the tensor itself, and `.item()` only to print it"
+        if reason:
+            advice = f"replace {end} by something with a derivative, such as probabilities"
+        yield RuleFinding(
+            "fail", target_of(fact), "ended", message, fact.count, 0, fact.place, advice=advice
+        )
     if not found:
         yield without_findings(
             report,
@@ -44,12 +59,13 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
 
 def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each loss function whose inputs or targets it is not made for."""
-    facts = facts_of(report, "loss_values")
+    facts = [fact for fact in facts_of(report, "loss_values") if _counts(fact, report)]
     for fact in facts:
         message, advice = _SENTENCES[fact.target](fact)
         yield RuleFinding(
-            "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place, advice=advice
-        )
+            "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place,
+            "note" if fact.target in _NOTES else None, advice=advice,
+        )  # fmt: skip
     if not facts:
         yield without_findings(
             report,
@@ -57,6 +73,11 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             "losses get values that they are made for",
             "no backward pass was looked at",
         )
+
+
+def _counts(fact: ScriptFact, report: TrainingReport) -> bool:
+    """Return whether a fact is a finding: a loss is made large on purpose in turn with another."""
+    return fact.target != "negated" or (len(report.records) == 1 and fact.count >= _LEAST)
 
 
 def _ctc(fact: ScriptFact) -> tuple[str, str]:
@@ -87,15 +108,119 @@ def _binary(fact: ScriptFact) -> tuple[str, str]:
 
 
 def _nll(fact: ScriptFact) -> tuple[str, str]:
-    low, high = fact.values["low"], fact.values["high"]
+    low, high, over = fact.values["low"], fact.values["high"], fact.values.get("over")
     return (
         "nll_loss gets values that are no log-probabilities: over the classes, their exp adds up "
-        f"to {low:.3g} to {high:.3g} instead of 1",
+        f"to {low:.3g} to {high:.3g} instead of 1"
+        + ("" if over is None else f"; log_softmax is over dimension {over}"),
         "pass logits to cross_entropy, or apply log_softmax over dimension 1",
     )
 
 
+def _regression(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"a loss compares the result of {values['what']} with targets from {values['low']:.4g} to "
+        f"{values['high']:.4g}: the model cannot reach {values['share']:.0%} of them",
+        "remove the activation from the end of the model, or scale the targets to its range",
+    )
+
+
+def _relu(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.values['loss']} gets the result of a ReLU as logits: no logit is negative, and "
+        "those that are 0 have no gradient",
+        "remove the ReLU from the end of the model",
+    )
+
+
+def _cosines(fact: ScriptFact) -> tuple[str, str]:
+    many, least = fact.values["classes"], fact.values["least"]
+    return (
+        f"cross_entropy gets cosines, between -1 and 1, as logits without a temperature: with "
+        f"{many:,} classes the loss cannot fall below {least:.3g}",
+        "divide the cosines by a temperature, such as 0.07, or multiply them by a scale",
+    )
+
+
+def _bootstrapped(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "the target of a loss, a constant plus a value of the model, has a gradient: the step "
+        "moves the target towards the prediction too",
+        "compute the target under `torch.no_grad()`, or detach it",
+    )
+
+
+def _negated(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"the loss is {fact.values['loss']} with a minus sign: each step makes the error larger",
+        "remove the minus sign: an optimizer minimizes",
+    )
+
+
+def _kl_mean(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "kl_div averages over all elements, with reduction 'mean': it is "
+        f"{fact.values['size']:,} times smaller than the divergence",
+        "pass reduction='batchmean'",
+    )
+
+
+def _padding(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"{values['share']:.0%} of the labels of cross_entropy are {values['token']}, at the end "
+        f"of each sequence, as padding: ignore_index is {values['ignored']}, so that they count",
+        f"pass ignore_index={values['token']} to cross_entropy",
+    )
+
+
+def _advantage(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.values["name"]
+    return (
+        f"'{name}' weighs the log-probabilities of a policy and has a gradient: the critic is "
+        "trained by the loss of the policy too",
+        f"use `{name}.detach()` in the loss of the policy",
+    )
+
+
+def _sigmoid(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "cross_entropy gets the result of a sigmoid as logits, between 0 and 1, so that the loss "
+        f"cannot fall below {fact.values['least']:.3g}",
+        "remove the sigmoid, or use binary_cross_entropy for labels that do not exclude each other",
+    )
+
+
+def _one_class(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "cross_entropy gets the logits of one class: its softmax is 1, and the loss is always 0",
+        "give the model an output for each class, or use binary_cross_entropy_with_logits",
+    )
+
+
+def _terminal(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.values["name"]
+    return (
+        f"'{name}' of the batch is never read: the target adds the value of the next state at the "
+        "end of an episode too",
+        f"multiply the value of the next state by `1 - {name}`",
+    )
+
+
+_NOTES = ("kl_mean",)
 _SENTENCES = {
+    "regression": _regression,
+    "relu": _relu,
+    "cosines": _cosines,
+    "bootstrapped": _bootstrapped,
+    "negated": _negated,
+    "kl_mean": _kl_mean,
+    "padding": _padding,
+    "advantage": _advantage,
+    "sigmoid": _sigmoid,
+    "one_class": _one_class,
+    "terminal": _terminal,
     "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,

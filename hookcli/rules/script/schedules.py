@@ -24,6 +24,9 @@ _DECAYS = ("StepLR", "MultiStepLR", "ExponentialLR", "MultiplicativeLR", "Polyno
 _TINY = 1e-6  # of the first learning rate: at half of the steps it is below a thousandth
 _LEAST = 20  # steps
 _CLOSE = 0.02  # of the steps: between what a schedule is made for and what an optimizer makes
+_UNUSED = "unused_schedule"
+_FACTORS = 0.5  # an optimizer with a larger learning rate leaves it to the lambda
+_SMALL = 0.05  # factors of a learning rate: of all steps
 _TIMES = 4  # how often a schedule runs through
 _RESTARTS = 3
 _FALL = 0.5  # of a rate, in one step
@@ -35,7 +38,7 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     facts = facts_of(report, "schedule")
     found = False
     for fact in facts:
-        often, far = _too_often(fact), _other_horizon(fact)
+        often, far = _too_often(fact), _other_horizon(fact) or _useless(fact, report)
         if often is not None:
             found = True
             yield RuleFinding(
@@ -48,6 +51,27 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 "fail", target_of(fact), "horizon", message, fact.values["calls"],
                 fact.values["horizon"], fact.place, "warning", advice=advice,
+            )  # fmt: skip
+        elif not fact.values["before"] and fact.values["calls"] > 1 and fact.values["steps"]:
+            found = True
+            message = (
+                f"{fact.target} steps before its optimizer does: the first learning rate of the "
+                "schedule is skipped"
+            )
+            yield RuleFinding(
+                "fail", target_of(fact), "first", message, 0, 1, fact.place, "note",
+                advice="call `scheduler.step()` after `optimizer.step()`",
+            )  # fmt: skip
+    for fact in facts_of(report, _UNUSED):
+        if report.script.ended == "completed":
+            found = True
+            message = (
+                f"{fact.target} is constructed and never steps, in {fact.values['steps']:,} steps "
+                "of its optimizer: the learning rate stays as it is"
+            )
+            yield RuleFinding(
+                "fail", target_of(fact), "unused", message, 0, fact.values["steps"], fact.place,
+                "warning", advice="call `scheduler.step()`, or do not construct it",
             )  # fmt: skip
     if not found:
         yield without_findings(
@@ -95,6 +119,35 @@ def _other_horizon(fact: ScriptFact) -> tuple[str, str] | None:
             "call `scheduler.step()` once an epoch, or pass the number of all batches",
         )
     return None
+
+
+def _useless(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None:
+    """Return what is said of a schedule of an optimizer that never steps, or of tiny factors."""
+    values = fact.values
+    if not values["steps"] and values["calls"] > 1 and values.get("others", 0) >= _LEAST:
+        return (
+            f"{fact.target} sets the learning rate of an optimizer that never steps, in "
+            f"{values['calls']:,} calls",
+            "pass the optimizer that steps to the scheduler",
+        )
+    most, base, last = (real(values.get(name)) for name in ("most", "base", "last"))
+    if fact.target != "LambdaLR" or not most or not base or last is None:
+        return None
+    if base >= _FACTORS or most > _SMALL * base or min(values["calls"], values["steps"] / 10) < 3:
+        return None
+    if last < most:
+        return (
+            f"the lambda of LambdaLR is a factor of the learning rate {base:.3g}, and at most "
+            f"{most / base:.2g}: the learning rate is at most {most:.2g}",
+            "pass lr=1 to the optimizer if the lambda returns learning rates",
+        )
+    if report.script.ended != "completed":
+        return None
+    return (
+        f"the warm-up of LambdaLR does not end in {values['calls']:,} calls: the learning rate is "
+        f"at most {most:.2g}, which is {most / base:.2g} of {base:.3g}",
+        "count the warm-up in the calls of `scheduler.step()`",
+    )
 
 
 _OFTEN = "call `scheduler.step()` once an epoch, or make the schedule for as many steps"
@@ -181,7 +234,9 @@ STEPS = Rule(
     "optimizer, and the learning rate at the end is below 1e-6 of the first. Others, such "
     "as a cosine to 0, are made to end there. It is a warning if a OneCycleLR or CosineAnnealingLR "
     "was made for as many steps as the optimizer makes, and makes half of them or less, or if it "
-    "steps with every batch and runs through at least four times.",
+    "steps with every batch and runs through at least four times; if a scheduler never steps "
+    "in 60 steps of its optimizer, or its optimizer never does; and if the factors of a LambdaLR "
+    "are all below 0.05. That it steps before the optimizer does, is a note.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

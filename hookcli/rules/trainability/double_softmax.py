@@ -26,16 +26,20 @@ def _sentence(measurement: Measurement) -> tuple[str, str]:
             "replace softmax by log_softmax, or pass logits to cross_entropy",
         )
     if loss == "cross_entropy":
-        effect = f"so the loss cannot fall below {_floor(value['classes']):.3g}"
+        width = 2 if gets == "tanh" else 1
+        effect = f"so the loss cannot fall below {_floor(value['classes'], width):.3g}"
     else:
         effect = f"so each prediction stays between 0.5 and {1 / (1 + math.exp(-1)):.3g}"
     advice = f"remove the {gets}, and pass logits to {loss}"
     return f"{loss} gets {source} instead of logits, {effect}", advice
 
 
-def _floor(classes: int) -> float:
-    """Return the smallest cross entropy of probabilities: that of 1 for the right class, else 0."""
-    return math.log1p((classes - 1) / math.e)
+def _floor(classes: int, width: int) -> float:
+    """Return the smallest cross entropy of values in an interval of a width.
+
+    It is that of the largest value for the right class, and the smallest one for the others.
+    """
+    return math.log1p((classes - 1) * math.exp(-width))
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -57,11 +61,13 @@ RULE = Rule(
     looks_at="the loss",
     says="cross_entropy gets logits and nll_loss log-probabilities, not the output of a softmax",
     computes="Follows the autograd graph from the loss: the input of cross_entropy must not be the "
-    "output of a softmax over the same dimension, that of nll_loss not a softmax without log, and "
+    "output of a softmax over the same dimension, of a sigmoid or of tanh, that of nll_loss not a "
+    "softmax without log, and "
     "that of binary_cross_entropy_with_logits not a sigmoid or softmax. Only views, casts, "
     "selections and a product with a constant matrix whose rows sum to 1 may be in between. With "
-    "probabilities the smallest cross entropy of C classes is log(1 + (C - 1) / e), and gradients "
-    "are small. A log_softmax before cross_entropy is no finding: it changes nothing.",
+    "probabilities the smallest cross entropy of C classes is log(1 + (C - 1) / e), for values of "
+    "tanh log(1 + (C - 1) / e^2), and gradients are small. A log_softmax before cross_entropy is "
+    "no finding: it changes nothing.",
     formula="input(cross_entropy) != softmax(x); input(nll_loss) != softmax(x); "
     "input(binary_cross_entropy_with_logits) != sigmoid(x), softmax(x)",
     source="torch.nn.CrossEntropyLoss: the input is expected to contain the unnormalized logits",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
@@ -27,8 +28,11 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
     found = _found(report, "loss_broadcasts")
     for one in found:
         first, second = one.value["first"], one.value["second"]
-        pairs = math.prod(first) * math.prod(second)
+        pairs = math.prod(_together(first, second))
         what = one.value["what"]
+        if what == "a prediction":
+            yield _widened(report, one)
+            continue
         subject = f"{what} in the loss" if what.startswith("a ") else what
         message = (
             f"{subject} broadcasts shapes {first} and {second} to {pairs:,} elements: each "
@@ -40,6 +44,26 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
+
+
+def _together(first: list[int], second: list[int]) -> list[int]:
+    """Return the shape that two shapes broadcast to."""
+    pairs = zip_longest(reversed(first), reversed(second), fillvalue=1)
+    return [max(pair) for pair in pairs]
+
+
+def _widened(report: Report, one: Measurement) -> RuleFinding:
+    """Return the note that a column of predictions is compared with several columns of targets."""
+    first, second = one.value["first"], one.value["second"]
+    message = (
+        f"a difference in the loss broadcasts predictions {first} to targets {second}: each "
+        f"prediction is compared with {second[1]:,} targets"
+    )
+    return RuleFinding(
+        "fail", one.target, "columns", message, second[1], 1,
+        one.value["place"] or report.model.place, severity="note",
+        advice="sum or select the columns of the targets, as in `log_prob.sum(-1, keepdim=True)`",
+    )  # fmt: skip
 
 
 def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -93,7 +117,8 @@ BROADCASTS = Rule(
     computes="Follows the autograd graph from the loss. The operands of mse_loss, smooth_l1_loss "
     "and huber_loss must not broadcast against each other, each along another dimension. Neither "
     "must a difference or product of a column and a row in a loss that is written by hand, if only "
-    "one of the two has a gradient: losses over all pairs of outputs are meant so.",
+    "one of the two has a gradient: losses over all pairs of outputs are meant so. A column of "
+    "predictions that is subtracted from several columns of targets is a note.",
     formula="not (shape(output) = [n, 1] and shape(target) = [n]), nor the reverse",
     source="pytorch#16045; torch warns of it in mse_loss and l1_loss, and not in other losses",
     fails="criterion(model(x), y) with outputs of shape [n, 1] and targets of shape [n]",
@@ -112,7 +137,9 @@ RESHAPED = Rule(
     says="dimensions are swapped by transpose or permute, not by view or reshape",
     computes="Follows the autograd graph from the loss. A view whose result has the sizes of its "
     "input in another order is a finding: it cuts the same sequence of elements at other places. "
-    "Dimensions of size 1 do not count, and neither does a view of another number of dimensions.",
+    "So is one that splits or merges the dimension of heads with one that does not lie beside it, "
+    "and one that puts channels last. Dimensions of size 1 do not count. What is cut back at once, "
+    "as by a slice, is not judged.",
     formula="sorted(sizes before) = sorted(sizes after) implies sizes before = sizes after",
     source="torch.Tensor.view: the result shares the elements in their order",
     fails="x.view(batch, channels, time) for x of shape [batch, time, channels]",

@@ -20,14 +20,23 @@ from hookcli.rules.rule import (
 )
 from hookcli.rules.select import matches, owner, places
 from hookcli.rules.trainability.losses import without_loss
-from hookcli.rules.training.series import cancelled, middle, real, series, thirds
+from hookcli.rules.training.series import (
+    cancelled,
+    first_bad,
+    largest_rate,
+    middle,
+    real,
+    series,
+    thirds,
+)
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "update"
 _WHOLE = 1.0  # of the norm of all parameters: a larger step replaces them
-_LEAST = 30  # losses
+_LEAST, _SHORT = 30, 3  # losses, and those before the first one that is not finite
 _MOST, _TIMES = 0.6, 1.5  # of the last losses, and of the first loss
+_JUMP = 2.0  # of the first loss
 
 
 def _ratio(value: dict[str, Any]) -> float | None:
@@ -86,8 +95,9 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
     most = max(ratios, key=ratios.__getitem__, default=None)
     if worse is not None and most is not None and ratios[most] > min(_WHOLE, options["max"]):
         message = (
-            f"a step of {name} changes all parameters by {ratios[most]:.3g} of their norm, and the "
-            f"loss stays above its start: {worse[0]:.4g}, median {worse[1]:.4g} at the end"
+            f"a step of {name}{_at_rate(training)} changes all parameters by {ratios[most]:.3g} of "
+            f"their norm, and the loss stays above its start: {worse[0]:.4g}, {worse[2]} "
+            f"{worse[1]:.4g} at the end"
         )
         yield RuleFinding(
             "fail", "", "above", message, ratios[most], _WHOLE, report.model.place, advice=_LOWER,
@@ -109,18 +119,28 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
     yield from _judged(report, largest, usual, name, options)
 
 
-def _above_start(training: TrainingInfo) -> tuple[float, float] | None:
-    """Return the loss of the first step and the median of the last third, if nearly all are worse.
+def _at_rate(training: TrainingInfo) -> str:
+    rates = [rate for step in training.steps if (rate := largest_rate(step)) is not None]
+    return f", at a learning rate of {max(rates):.3g}," if rates else ""
+
+
+def _above_start(training: TrainingInfo) -> tuple[float, float, str] | None:
+    """Return the loss of the first step and the median or mean of the last third, if it is worse.
 
     The first loss is that of the initial weights. None if other models change the loss, if it has
     no known least value, or if too few losses are known.
     """
     losses = series(training, "loss")
-    if training.together or len(losses) < _LEAST or min(value for _, value in losses) < 0:
+    least = _LEAST if first_bad(training) is None else _SHORT
+    if training.together or len(losses) < least or min(value for _, value in losses) < 0:
         return None
     (_, first), (_, late) = losses[0], thirds(losses)
     worse = sum(value > first for _, value in late) / len(late)
-    return (first, middle(late)) if worse > _MOST and middle(late) > _TIMES * first else None
+    if worse > _MOST and middle(late) > _TIMES * first:
+        return first, middle(late), "median"
+    average = sum(value for _, value in late) / len(late)
+    jumps = max(value for _, value in late) > _JUMP * first
+    return (first, average, "mean") if average > first and jumps else None
 
 
 def _helped(step: StepRow, after: StepRow | None) -> bool:
@@ -198,7 +218,7 @@ RULE = Rule(
     "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
     "parameters together must not be above `max` at any sampled step, unless the loss falls there; "
     "nor above 1 if more than 60 % of the last third of the losses, and their median by half, are "
-    "above the loss of the first step.",
+    "above the loss of the first step; or if their mean is above it, and the largest twice.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

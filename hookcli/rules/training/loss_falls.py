@@ -17,7 +17,16 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import Series, below, deviation, middle, series, thirds
+from hookcli.rules.training.series import (
+    Series,
+    below,
+    deviation,
+    largest_rate,
+    middle,
+    real,
+    series,
+    thirds,
+)
 from hookcli.text import counted, join_names
 
 _LEAST = 60  # steps: in a shorter training, batches differ more than the loss falls
@@ -77,12 +86,69 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
     norm = _clipped_to(report.training)
+    cause = None if norm is not None else _cause_of(report, report.training)
+    if cause is not None:
+        why, advice = cause
+        yield RuleFinding(
+            "fail", "", "flat", f"{why}, and {message}", last, first, place, advice=advice
+        )
+        return
     if norm is not None:
         clipped = f"the gradient norm is {norm:.3g} in each step, as after clipping"
         message = f"{clipped}, and {message}"
         yield RuleFinding("fail", "", "clipped", message, last, first, place, advice=_LIMIT)
         return
+    classes = next((m.value for m in report.measurements if m.probe == _CLASSES), None)
+    if classes and classes > 1 and abs(last - math.log(classes)) < _GUESS * math.log(classes):
+        message += f", which is ln({classes}), as of a guess without a look at the input"
+        advice = "check that labels belong to their inputs, and that the inputs reach the layers"
+        yield RuleFinding("fail", "", "flat", message, last, first, place, advice=advice)
+        return
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
+
+
+def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
+    """Return what keeps a model from learning, and what to try; None if it is not known."""
+    known = [row for row in report.parameters if row.numel]
+    whole = sum(row.numel or 0 for row in known)
+    free = [row for row in known if row.requires_grad]
+    share = sum(row.numel or 0 for row in free) / max(1, whole)
+    if known and share < _FREE:
+        return (
+            f"only {len(free):,} of {counted(len(known), 'parameter')} can be trained, {share:.2g} "
+            "of all values",
+            "call `requires_grad_(True)` on the parts that are to learn",
+        )
+    ratios = [ratio for step in training.steps if (ratio := real(step.update_ratio)) is not None]
+    rates = [rate for step in training.steps if (rate := largest_rate(step)) is not None]
+    if ratios and rates and max(ratios) < _TINY_STEP:
+        return (
+            f"each step changes the parameters by at most {max(ratios):.2g} of their norm, at a "
+            f"learning rate of up to {max(rates):.3g}",
+            "raise the learning rate: 1e-3 of the norm is a usual change",
+        )
+    spread = next((m.value for m in report.measurements if m.probe == _RANGE), None)
+    low, high, std = (real((spread or {}).get(key)) for key in ("low", "high", "std"))
+    if low is None or high is None or std is None:
+        return None
+    if max(abs(low), abs(high)) >= _LARGE:
+        return (
+            f"the inputs are not normalized, with values from {low:.4g} to {high:.4g}",
+            "subtract the mean of the inputs, and divide them by their standard deviation",
+        )
+    if 0 < std < _SMALL and max(abs(low), abs(high)) < _SMALL * 10:
+        return (
+            f"the inputs are tiny, with a standard deviation of {std:.2g}",
+            "scale the inputs to a standard deviation of about 1",
+        )
+    return None
+
+
+_RANGE, _CLASSES = "input_range", "loss_classes"  # measurements
+_GUESS = 0.02  # of the loss of a guess
+_FREE = 0.01  # of the values of a model
+_TINY_STEP = 2e-5  # of the norm of all parameters
+_LARGE, _SMALL = 50.0, 0.01  # of inputs
 
 
 def _clipped_to(training: TrainingInfo) -> float | None:
@@ -140,7 +206,9 @@ RULE = Rule(
     "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
     "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
     "that only falls to that of a guess, passes. If the gradient of SGD has the same norm in 95 % "
-    "of the steps, the finding names the clipping.",
+    "of the steps, the finding names the clipping; else it names what is known: less than 1 % of "
+    "the values can be trained, steps change less than 2e-5 of the norm, or the inputs are above "
+    "50 or have a standard deviation below 0.01.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -8,7 +8,7 @@ from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
 from hookcli.rules.training.series import NO_OPTIMIZER, statuses
-from hookcli.text import counted
+from hookcli.text import counted, join_names
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -36,6 +36,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             f"{optimizer.elsewhere_idle:,} of {counted(optimizer.parameters, 'parameter')} of "
             f"{optimizer.type} {are} not in this model, and {get} no gradient in any step"
         )
+        if training.unheld:
+            names = join_names([f"'{name}'" for name in training.unheld], 2)
+            verb = "is" if len(training.unheld) == 1 else "are"
+            message += (
+                f": {names} of the model {verb} in no optimizer, as what was replaced after the "
+                "optimizer was constructed"
+            )
         yield RuleFinding(
             "fail", "", "elsewhere", message, optimizer.elsewhere_idle, 0, place, advice=_ADVICE
         )

@@ -121,19 +121,26 @@ def cancelled(report: Report) -> set[str]:
     }
 
 
+_PARAMETRIZED = ".parametrizations"  # below a layer whose weight is computed, as spectral_norm does
+
+
 def without_sum(report: Report) -> set[str]:
     """Return biases whose gradient is zero although that of the weight is not.
 
     The gradient of such a bias is the sum of those of the outputs: they cancel, as those of real
     and generated samples in a critic whose loss is a difference. No shift of the outputs matters.
     """
-    reached = {owner(row.name) for row in report.parameters if row.status == "ok"}
+    reached = {
+        owner(row.name).partition(_PARAMETRIZED)[0]
+        for row in report.parameters
+        if row.status == "ok"
+    }
     return {
         row.name
         for row in report.parameters
         if row.status == "zero"
         and row.name.rpartition(".")[2] == "bias"
-        and (row.module_type or "").startswith(("Linear", "Conv"))
+        and (row.module_type or "").removeprefix("Parametrized").startswith(("Linear", "Conv"))
         and owner(row.name) in reached
     }
 

@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.constant_terms import ConstantTerms
+from hookcli.training.observers.constructions import Constructions
+from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
+from hookcli.training.observers.kept_graphs import KeptGraphs
+from hookcli.training.observers.label_classes import LabelClasses
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
+from hookcli.training.observers.loss_sign import LossSign
+from hookcli.training.observers.model_code import ModelCode
+from hookcli.training.observers.model_copies import ModelCopies
+from hookcli.training.observers.model_look import ModelLook
 from hookcli.training.observers.observer import FactCounts, Observer, methods
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.seeds import Seeds
+from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.trained_parts import TrainedParts
 
 OBSERVERS: tuple[type[Observer], ...] = (
+    BatchContents,
     Batches,
+    ConstantTerms,
+    Constructions,
+    FrozenParts,
     GradientUse,
+    KeptGraphs,
     LabelShift,
+    LabelClasses,
     LoadedWeights,
     LossLook,
+    LossSign,
+    ModelCode,
+    ModelCopies,
+    ModelLook,
     ScaledClipping,
     Schedules,
     Seeds,
+    StepOrder,
     TrainedParts,
 )
 

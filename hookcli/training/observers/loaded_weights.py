@@ -26,20 +26,24 @@ _ALIKE = 0.3  # for unrelated values of 64 elements, it is below that in 98 % of
 class LoadedWeights(Observer):
     """Counts the parameters that `load_state_dict(strict=False)` has loaded, and that stay so."""
 
-    kinds = ("loaded", "overwritten")
+    kinds = ("loaded", "overwritten", "own_tensors")
     after = {"load_state_dict": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._loads: list[_Load] = []
+        self._stepped = False
 
     def loaded(self, call: TorchCall) -> None:
         """Note how many parameters were loaded, if keys were left over; keep some values."""
-        self.facts.look("loaded", "overwritten")
+        self.facts.look(*self.kinds)
         self._keep(call)
         missing = getattr(call.result, "missing_keys", None)
         unexpected = getattr(call.result, "unexpected_keys", None)
         module, given = call.argument(0, "self"), call.argument(1, "state_dict")
+        if self._stepped and isinstance(module, nn.Module) and _has_own(module, given):
+            name = variable_of(module, call.frame) or type(module).__name__
+            self.facts.add("own_tensors", name, places.of_frame(call.frame))
         if not missing or not unexpected or not isinstance(module, nn.Module):
             return
         own = [name for name, _ in module.named_parameters()]
@@ -86,6 +90,7 @@ class LoadedWeights(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the weights that a first step trains with those that were loaded."""
+        self._stepped = True
         if not self._loads:
             return
         held = {id(p) for p in parameters_of(optimizer)}
@@ -98,6 +103,17 @@ class LoadedWeights(Observer):
                 self.facts.add(
                     "overwritten", load.name, load.place, record=record, weights=len(alike)
                 )
+
+
+def _has_own(module: nn.Module, given: Any) -> bool:
+    """Return whether a state has the very memory of the parameters into which it is loaded."""
+    own = dict(module.named_parameters())
+    pairs = [(own[name], value) for name, value in dict(given).items() if name in own]
+    plain = [(a, b) for a, b in pairs if type(b) in (torch.Tensor, nn.Parameter) and a.numel()]
+    return bool(plain) and all(
+        not b.is_meta and a.layout is b.layout is torch.strided and a.data_ptr() == b.data_ptr()
+        for a, b in plain
+    )
 
 
 @dataclass(slots=True)

@@ -11,14 +11,22 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.trainability.graph_patterns import (
+    AXES,
+    NORMS,
+    SIMILARITIES,
+    GraphPatterns,
+)
 from hookcli.engine.probes.trainability.graph_shapes import (
     BROADCASTS,
     CLASSES,
     RESHAPED,
     GraphShapes,
 )
+from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
+    GraphWatcher,
     LossGraph,
     Node,
     nodes_behind,
@@ -29,13 +37,16 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
+from hookcli.training.observers.loss_inputs import LOOKS, negated
 from hookcli.training.observers.loss_source import (
     Term,
     calls_in,
     current_value,
+    graded_weight,
     loss_function,
     sign_of_entropy,
     terms,
+    unread_terminal,
     user_frame,
 )
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
@@ -107,14 +118,15 @@ class LossLook(Observer):
             owners.enter(made, _NO_INPUTS)
             if run.next_node is not None:
                 owners.note_end(made, run.next_node)
-            calls.append((root, made))
-        shapes = GraphShapes([], (BROADCASTS, RESHAPED, CLASSES))
-        for watcher in (LossGraph([], (PROBABILITIES,)), shapes):
-            for _, made in calls:
-                watcher.enter(made, _NO_INPUTS)
+            calls.append((root, made, (run.args, run.kwargs)))
+        for watcher in _watchers() if calls else ():
+            watcher.begin(calls[-1][0].model)
+            for _, made, batch in calls:
+                watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                self._note(measurement, calls[-1][0] if calls else None)
+                if measurement.probe != SIGNS or measurement.value["what"] == "divergence":
+                    self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
         held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
         strange = [leaf for leaf, _ in leaves_of_graph(start) if id(leaf) not in held]
@@ -141,6 +153,16 @@ class LossLook(Observer):
             if found is not None:
                 what, values = found
                 self.facts.add("loss_values", what, place, **values)
+            for look in LOOKS.get(node.name(), ()):
+                try:
+                    more = look(node)
+                except RuntimeError:
+                    continue
+                if more is not None:
+                    self.facts.add("loss_values", more[0], place, **more[1])
+        turned = negated(start)
+        if turned is not None:
+            self.facts.add("loss_values", turned[0], place, **turned[1])
 
     # The source.
 
@@ -154,6 +176,12 @@ class LossLook(Observer):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        terminal = unread_terminal(frame)
+        if terminal is not None:
+            self.facts.add("loss_values", "terminal", f"{file}:{terminal[1]}", name=terminal[0])
+        weight = graded_weight(frame)
+        if weight is not None:
+            self.facts.add("loss_values", "advantage", f"{file}:{weight[1]}", name=weight[0])
         entropy = sign_of_entropy(frame)
         if entropy is not None:
             self.facts.look("entropy_sign")
@@ -177,6 +205,11 @@ class LossLook(Observer):
         given = current_value(node.args[0], frame, node.lineno)
         if given is not None and _are_probabilities(given):
             self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
+        default = not any(k.arg == "reduction" for k in node.keywords) and len(node.args) < 3
+        mean = function.reduction == "mean" if isinstance(function, nn.Module) else default
+        if mean and given is not None and given.dim() > 1:
+            size = given.numel() // given.shape[0]
+            self.facts.add("loss_values", "kl_mean", place, size=size)
 
     def _note_constant(
         self, term: Term, frame: FrameType, without_graph: str | None, place: str
@@ -198,6 +231,19 @@ class LossLook(Observer):
                 "constant_term", term.text, without_graph, inputs=[], equal=False,
                 grad=without_graph,
             )  # fmt: skip
+
+
+def _watchers() -> tuple[GraphWatcher, ...]:
+    """Return what looks at the graph of a loss as in the run of a model.
+
+    Of signs, only that of a divergence is taken over: this script may have several losses.
+    """
+    return (
+        LossGraph([], (PROBABILITIES,)),
+        GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
+        GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
+        LossFormulas([], (NOISE, SIGNS)),
+    )
 
 
 def _call_of(root: RootWatch, order: int, first_node: int) -> Call:
@@ -275,7 +321,11 @@ def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
     apart = (sums - 1).abs() > _APART
     if float(apart.float().mean()) < _MOSTLY:
         return None
-    return "nll_loss", {"low": float(sums.min()), "high": float(sums.max())}
+    found = {"low": float(sums.min()), "high": float(sums.max()), "over": None}
+    if behind is not None and behind.name() == "LogSoftmaxBackward0":
+        dim = int(behind._saved_dim)
+        found["over"] = dim - 2**64 if dim >= 2**63 else dim
+    return "nll_loss", found
 
 
 _VALUES = {

@@ -242,6 +242,53 @@ def _is_number(node: ast.expr, frame: FrameType) -> bool:
     return isinstance(value_of(node, frame), int | float)
 
 
+def number_terms(frame: FrameType) -> list[tuple[str, int]]:
+    """Return the terms of a loss that are numbers made of a loss by `.item()` or float, with lines.
+
+    A number that is only a factor is none.
+    """
+    body = _body_of(frame)
+    start = None if body is None else _called(body, frame.f_lineno)
+    if body is None or start is None:
+        return []
+    return list(_numbers(start, body, frame, frame.f_lineno, _MOST_ASSIGNMENTS))
+
+
+def _numbers(
+    node: ast.expr, body: ast.AST, frame: FrameType, line: int, deep: int
+) -> Iterator[tuple[str, int]]:
+    if _is_number(node, frame):
+        for one in ast.walk(node):
+            made = _assigned(body, one.id, line) if isinstance(one, ast.Name) else None
+            if made is not None and _is_number_of_loss(made, frame):
+                yield ast.unparse(one), made.lineno
+        return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from _numbers(node.left, body, frame, line, deep)
+        yield from _numbers(node.right, body, frame, line, deep)
+    elif _is_number_of_loss(node, frame):
+        yield ast.unparse(node), node.lineno
+    elif isinstance(node, ast.Name) and deep:
+        made = _assigned(body, node.id, line)
+        if made is not None and _is_sum(made):
+            yield from _numbers(made, body, frame, made.lineno, deep - 1)
+
+
+def _is_number_of_loss(node: ast.expr, frame: FrameType) -> bool:
+    """Return whether an expression makes a number of the result of a loss function."""
+    if not isinstance(node, ast.Call):
+        return False
+    inner: ast.expr | None = None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item":
+        inner = node.func.value
+    elif isinstance(node.func, ast.Name) and node.func.id == "float" and node.args:
+        inner = node.args[0]
+    if inner is None:
+        return False
+    calls = any(loss_function(call, frame) is not None for call in calls_in(inner))
+    return calls or (isinstance(inner, ast.Name) and "loss" in inner.id.lower())
+
+
 def calls_in(node: ast.AST | None) -> Iterator[ast.Call]:
     """Yield the calls in an expression, those inside of others too."""
     if node is not None:
@@ -403,3 +450,80 @@ def _number(node: ast.expr, frame: FrameType) -> float | None:
         return None if left is None or right is None else left * right
     value = value_of(node, frame)
     return float(value) if isinstance(value, int | float) else None
+
+
+_TERMINAL = {
+    "d", "done", "dones", "terminal", "terminals", "terminated", "is_done", "not_done", "dw",
+    "done_batch", "batch_done", "done_mask",
+}  # fmt: skip
+_COLUMNS = 4  # of a batch of transitions
+
+
+def unread_terminal(frame: FrameType) -> tuple[str, int] | None:
+    """Return the name of the ends of episodes, if the values of next states are added without it.
+
+    It is one of several names that a batch is unpacked to, and no line of the function reads it.
+    The line is that of the target: a reward plus a discount times a value.
+    """
+    body = _body_of(frame)
+    nodes = list(_own_nodes(body)) if body is not None else []
+    names = [
+        target.elts
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Tuple) and len(target.elts) >= _COLUMNS
+    ]
+    known = {one.id for row in names for one in row if isinstance(one, ast.Name)} & _TERMINAL
+    read = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    unread = sorted(known - read)
+    if not unread:
+        return None
+    for node in nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for side in (node.left, node.right):
+                text = ast.unparse(side).lower()
+                is_product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)
+                if is_product and ("gamma" in text or "discount" in text):
+                    return unread[0], node.lineno
+    return None
+
+
+_LOG_PROBS = ("log_prob", "logp", "log_pi", "log_action", "ratio")
+
+
+def graded_weight(frame: FrameType) -> tuple[str, int] | None:
+    """Return what weighs the log-probabilities of a policy and has a gradient, with its line.
+
+    It is a tensor with an entry for each action, in the function whose line calls backward.
+    """
+    body = _body_of(frame)
+    for node in _own_nodes(body) if body is not None else ():
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for policy, other in ((node.left, node.right), (node.right, node.left)):
+            text = ast.unparse(policy)
+            if not any(word in text for word in _LOG_PROBS) or ".detach" in ast.unparse(other):
+                continue
+            if any(word in ast.unparse(other) for word in _LOG_PROBS):
+                continue
+            for one in ast.walk(other):
+                if isinstance(one, ast.Name):
+                    value = current_value(one, frame, node.lineno)
+                    if value is not None and value.requires_grad and value.numel() > 1:
+                        return one.id, node.lineno
+    return None
+
+
+def called_functions(frame: FrameType) -> list[Any]:
+    """Return the user's functions and modules that the function of a frame calls by name."""
+    body = _body_of(frame)
+    found = []
+    for node in _own_nodes(body) if body is not None else ():
+        if isinstance(node, ast.Call):
+            called = value_of(node.func, frame)
+            if callable(called) and not isinstance(called, type):
+                found.append(called)
+    return found

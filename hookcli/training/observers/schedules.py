@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
 from hookcli.models import places
 from hookcli.report.rows.events import number
 from hookcli.training.observers.loss_source import (
@@ -20,6 +22,18 @@ from hookcli.training.records import Record, largest_rate, learning_rate, parame
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # schedulers
+_LEAST = 60  # steps of an optimizer whose scheduler makes none
+
+
+@dataclass(slots=True)
+class _Made:
+    """A scheduler that the script has constructed."""
+
+    type: str
+    place: str | None
+    optimizer: Any
+    steps: bool = False  # it, or a scheduler that it is a part of
+    before: int = 0  # steps of the optimizer before
 
 
 @dataclass(slots=True)
@@ -33,6 +47,7 @@ class _Schedule:
     before: int = 0  # steps of the optimizer before its first call
     first: float | None = None  # learning rates: before its first call, and after its last
     last: float | None = None
+    most: float = 0.0  # the largest one after a call
     cuts: int = 0
     metric: tuple[str, str] | None = None  # the source of the value, and what it is
 
@@ -40,19 +55,43 @@ class _Schedule:
 class Schedules(Observer):
     """Counts the steps of schedulers and of their optimizers."""
 
-    kinds = ("schedule",)
+    kinds = ("schedule", "unused_schedule")
     before = {"scheduler_step": "begins", "plateau_step": "begins"}  # noqa: RUF012
-    after = {"scheduler_step": "ended", "plateau_step": "ended"}  # noqa: RUF012
+    after = {  # noqa: RUF012
+        "scheduler_step": "ended",
+        "plateau_step": "ended",
+        "scheduler_made": "made",
+    }
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._schedules: dict[int, _Schedule] = {}
+        self._made: dict[int, _Made] = {}
         self._steps: dict[int, int] = {}  # of optimizers
         self._rate: float | None = None
+
+    def made(self, call: TorchCall) -> None:
+        """Note a scheduler; one of several others steps them itself."""
+        scheduler = call.argument(0, "self")
+        for given in (*call.args[1:], *call.kwargs.values()):
+            for part in given if isinstance(given, list | tuple) else ():
+                self._made.pop(id(part), None)
+        optimizer, frame = getattr(scheduler, "optimizer", None), user_frame(call.frame)
+        if optimizer is None or frame is None or not hasattr(scheduler, "last_epoch"):
+            return
+        step = type(scheduler).step  # one of its own need not call that of PyTorch
+        if len(self._made) < _MOST and step in (LRScheduler.step, ReduceLROnPlateau.step):
+            self.facts.look("unused_schedule")
+            known = _Made(type(scheduler).__name__, places.of_frame(frame), optimizer)
+            known.before = self._steps.get(id(optimizer), 0)
+            self._made[id(scheduler)] = known
 
     def begins(self, call: TorchCall) -> None:
         """Note a step that the script makes: others call those of their parts."""
         scheduler = call.argument(0, "self")
+        made = self._made.get(id(scheduler))
+        if made is not None:
+            made.steps = True
         optimizer = getattr(scheduler, "optimizer", None)
         if optimizer is None or not places.is_user(call.frame.f_code.co_filename):
             return
@@ -76,6 +115,7 @@ class Schedules(Observer):
         known = self._schedules.get(id(call.argument(0, "self")))
         if known is not None:
             known.last = _rate(known.optimizer)
+            known.most = max(known.most, known.last or 0.0)
             if self._rate is not None and known.last is not None and known.last < self._rate:
                 known.cuts += 1
 
@@ -102,9 +142,30 @@ class Schedules(Observer):
                 last=None if known.last is None else number(known.last),
                 mode=getattr(known.scheduler, "mode", None),
                 horizon=_horizon(known.scheduler),
+                most=number(known.most),
+                base=number(_base(known.scheduler) or 0.0),
+                others=sum(self._steps.values()) - steps,
                 metric=metric[0],
                 metric_kind=metric[1],
             )
+        for made in self._made.values():
+            optimizer = made.optimizer
+            steps = self._steps.get(id(optimizer), 0) - made.before
+            if not made.steps and steps >= _LEAST:
+                self.facts.add(
+                    "unused_schedule",
+                    made.type,
+                    made.place,
+                    record=self.record_of({id(p) for p in parameters_of(optimizer)}),
+                    steps=steps,
+                )
+
+
+def _base(scheduler: Any) -> float | None:
+    """Return the largest learning rate that a scheduler multiplies."""
+    rates = getattr(scheduler, "base_lrs", None)
+    known = [float(rate) for rate in rates or () if isinstance(rate, int | float)]
+    return max(known, default=None)
 
 
 def _rate(optimizer: Any) -> float | None:

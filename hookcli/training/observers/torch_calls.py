@@ -32,6 +32,12 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "clip_grad_norm_": ((clip_grad, "clip_grad_norm_"), (nn.utils, "clip_grad_norm_")),
     "clip_grad_value_": ((clip_grad, "clip_grad_value_"), (nn.utils, "clip_grad_value_")),
     "scheduler_step": ((lr_scheduler.LRScheduler, "step"),),
+    "scheduler_made": (
+        (lr_scheduler.LRScheduler, "__init__"),
+        (lr_scheduler.ReduceLROnPlateau, "__init__"),
+        (lr_scheduler.SequentialLR, "__init__"),
+        (lr_scheduler.ChainedScheduler, "__init__"),
+    ),
     "plateau_step": ((lr_scheduler.ReduceLROnPlateau, "step"),),
     "iterate": ((DataLoader, "__iter__"),),
     "scale": ((torch.amp.GradScaler, "scale"),),

@@ -189,3 +189,108 @@ def test_a_sample_that_is_its_own_negative_is_found(model, is_found):
     report = hookcli.check(model, inputs=(X[0, :4], X[1, :4]))
     causes = [row.cause for row in report.diagnoses if row.cause == "self_similarity"]
     assert causes == (["self_similarity"] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("masked", "is_found"),
+    [
+        (lambda s, m: s.softmax(-1).masked_fill(~m, 0), True),
+        (lambda s, m: s.softmax(-1) * m, True),
+        (lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1), False),
+        (lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1).masked_fill(~m, 0), False),
+        (lambda s, m: F.normalize(s.softmax(-1) * m, p=1, dim=-1), False),
+        (lambda s, m: F.dropout(s.softmax(-1), 0.2), False),
+    ],
+)
+def test_a_mask_after_the_softmax_is_found(masked, is_found):
+    mask = torch.ones(6, 6).tril().bool()
+
+    def function(q, k, v):
+        return masked(q @ k.transpose(1, 2), mask) @ v
+
+    assert found(Attention(function)) == ([("softmax_dimension", "warning")] if is_found else [])
+
+
+class Block(nn.Module):
+    """A residual block of one function of its input."""
+
+    def __init__(self, function, inplace):
+        super().__init__()
+        self.relu, self.fc = nn.ReLU(inplace=inplace), nn.Linear(8, 8)
+        self.inner = nn.Sequential(nn.ReLU(inplace=inplace), nn.Linear(8, 8))
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+def doubled(block, x):
+    x = block.fc(x)
+    return x + x
+
+
+@pytest.mark.parametrize(
+    ("function", "inplace", "kind"),
+    [
+        (doubled, False, "itself"),
+        (lambda b, x: b.fc(x) + x, False, None),
+        (lambda b, x: 2 * b.fc(x), False, None),
+        (lambda b, x: b.inner(x) + x, True, "in place"),
+        (lambda b, x: b.fc(b.relu(x)) + x, True, "in place"),
+        (lambda b, x: b.inner(x) + x, False, None),
+        (lambda b, x: b.inner(b.fc(x)) + x, True, None),
+        (lambda b, x: b.relu(b.fc(x) + x), True, None),
+    ],
+)
+def test_a_shortcut_has_the_input_of_its_block(function, inplace, kind):
+    model = nn.Sequential(nn.Linear(8, 8), Block(function, inplace))
+    report = hookcli.check(model, inputs=X)
+    rows = [row for row in report.checks if row.status == "fail" and row.rule == "shortcuts"]
+    assert [row.severity for row in rows] == (["note"] if kind else [])
+    assert all(kind in row.message for row in rows)
+
+
+class LayerNorm(nn.Module):
+    """A layer norm by hand, over a dimension."""
+
+    def __init__(self, dim, features):
+        super().__init__()
+        self.gain, self.shift = (
+            nn.Parameter(torch.ones(features)),
+            nn.Parameter(torch.zeros(features)),
+        )
+        self.dim = dim
+
+    def forward(self, x):
+        apart = x - x.mean(self.dim, keepdim=True)
+        gain, shift = self.gain, self.shift
+        if self.dim == 1 and len(gain) == x.shape[1]:
+            gain, shift = gain[:, None], shift[:, None]  # channels first
+        return apart / (x.std(self.dim, keepdim=True) + 1e-3) * gain + shift
+
+
+class SequenceNorm(nn.Module):
+    def __init__(self, size, *, turned):
+        super().__init__()
+        self.first, self.norm, self.turned = nn.Linear(8, 8), nn.BatchNorm1d(size), turned
+
+    def forward(self, x):
+        x = self.first(x).relu()
+        return self.norm(x.transpose(1, 2)).transpose(1, 2) if self.turned else self.norm(x)
+
+
+@pytest.mark.parametrize(
+    ("model", "severity"),
+    [
+        (nn.Sequential(nn.Linear(8, 8), LayerNorm(1, 8)), "warning"),
+        (nn.Sequential(nn.Linear(8, 8), LayerNorm(-1, 8)), None),
+        (nn.Sequential(nn.Conv1d(6, 4, 1), LayerNorm(1, 4)), None),
+        (SequenceNorm(6, turned=False), "note"),
+        (SequenceNorm(8, turned=True), None),
+        (nn.Sequential(nn.Conv1d(6, 4, 1), nn.BatchNorm1d(4)), None),
+    ],
+)
+def test_a_norm_is_over_the_features(model, severity):
+    report = hookcli.check(model, inputs=X)
+    rows = [row for row in report.checks if row.status == "fail" and row.rule == "norm_dimension"]
+    assert [row.severity for row in rows] == ([severity] if severity else [])

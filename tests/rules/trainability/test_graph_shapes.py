@@ -173,3 +173,59 @@ def test_classes_that_are_read_from_the_positions_are_found(model, loss):
 def test_classes_in_their_dimension_pass(model, loss):
     row = judged(nn.Sequential(model), "class_dimension", torch.randn(4, 6, 8), loss)
     assert row.status == "pass"
+
+
+def depth(p):
+    """A loss of images with a channel, [3, 1, 4, 2], and targets without, [3, 4, 2]."""
+    return (p[:, :, None].unflatten(3, (4, 2)).reshape(3, 1, 4, 2) * torch.ones(3, 4, 2)).mean()
+
+
+def test_images_with_and_without_channel_are_all_pairs():
+    row = judged(nn.Linear(8, 8), "loss_broadcasts", torch.randn(3, 1, 8), depth)
+    assert row.status == "fail"
+    assert "shapes [3, 1, 4, 2] and [3, 4, 2] to 72 elements" in row.message  # 3 * 3 * 4 * 2
+
+
+def test_a_prediction_that_is_compared_with_several_columns_is_a_note():
+    aims = torch.randn(5, 4)
+    row = judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8),
+                 lambda p: (p - aims).square().mean())  # fmt: skip
+    assert (row.status, row.severity, row.value) == ("fail", "note", 4)
+    right = judged(nn.Linear(8, 4), "loss_broadcasts", torch.randn(5, 8),
+                   lambda p: (p - aims).square().mean())  # fmt: skip
+    assert right.status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("function", "last", "is_found"),
+    [
+        (lambda x: x.view(3, 2, 6, 4), nn.Linear(4, 4), True),
+        (lambda x: x.view(3, 6, 2, 4).transpose(1, 2), nn.Linear(4, 4), False),
+        (lambda x: x.view(3, 6, 2, 4).transpose(1, 2).reshape(3, 6, 8), nn.Linear(8, 4), True),
+        (lambda x: x.view(3, 6, 2, 4).flatten(2), nn.Linear(8, 4), False),
+        (lambda x: x.transpose(1, 2).reshape(3, 8, 2, 3).reshape(3, 6, 8), nn.Linear(8, 4), True),
+        (lambda x: x.transpose(1, 2).reshape(3, 8, 2, 3).flatten(2), nn.Linear(6, 4), False),
+        (lambda x: x.transpose(1, 2).reshape(3, 8, 2, 3).flatten(2).mT, nn.Linear(8, 4), False),
+    ],
+)
+def test_heads_and_channels_are_moved_by_a_transpose(function, last, is_found):
+    row = judged(Between(function, last), "reshaped_axes", torch.randn(3, 6, 8))
+    assert row.status == ("fail" if is_found else "pass")
+
+
+class FromInput(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.conv, self.function = nn.Conv2d(3, 4, 3), function
+
+    def forward(self, x):
+        return self.conv(self.function(x))
+
+
+def test_a_view_of_the_input_is_found():
+    images = torch.randn(2, 8, 6, 3)
+    row = judged(FromInput(lambda x: x.view(2, 3, 8, 6)), "reshaped_axes", images)
+    assert row.status == "fail"
+    assert "turns shape [2, 8, 6, 3] into [2, 3, 8, 6]" in row.message
+    row = judged(FromInput(lambda x: x.permute(0, 3, 1, 2)), "reshaped_axes", images)
+    assert row.status == "pass"

@@ -7,6 +7,7 @@ reads the classes from dimension 1, and a linear layer has them in the last one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from torch import nn
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     GraphWatcher,
@@ -24,7 +25,8 @@ from hookcli.engine.probes.trainability.loss_graph import (
     nodes_behind,
     place_of,
 )
-from hookcli.models.model import Call
+from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.nested import argument_leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -36,19 +38,26 @@ _LOSSES = {
     "SmoothL1LossBackward0": "smooth_l1_loss",
     "HuberLossBackward0": "huber_loss",
 }
-_DIFFERENCES = {"SubBackward0": "a difference", "MulBackward0": "a product"}
+_DIFFERENCES = {
+    "SubBackward0": "a difference", "MulBackward0": "a product", "RsubBackward0": "a difference",
+}  # fmt: skip
 # From a loss to what it compares: these keep the shape of their input, or reduce it.
 _TAIL = SAME_VALUES | {
     f"{name}Backward0"
     for name in (
         "Mean", "Sum", "Pow", "Abs", "Sqrt", "Div", "Add", "Neg", "Mul", "ClampMin", "Log", "Log1P",
-        "Exp",
+        "Exp", "Where", "Rsub", "Maximum", "Minimum",
     )
-} | {"MeanBackward1", "SumBackward1", "ClampBackward1"}  # fmt: skip
+} | {"RsubBackward1", "MeanBackward1", "SumBackward1", "ClampBackward1"}  # fmt: skip
 _VIEWS = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0"}
 _IN_ORDER = _VIEWS | {
     "CloneBackward0", "AliasBackward0", "UnsqueezeBackward0", "SqueezeBackward0",
-    "SqueezeBackward1", "ToCopyBackward0",
+    "SqueezeBackward1", "ToCopyBackward0", "ExpandBackward0",
+}  # fmt: skip
+_MOVES = {"TransposeBackward0", "PermuteBackward0"}
+_PRODUCTS = {
+    "BmmBackward0", "ScaledDotProductFlashAttentionForCpuBackward0",
+    "ScaledDotProductEfficientAttentionBackward0",
 }  # fmt: skip
 # What gives each dimension its meaning, as that of channels.
 _MEANING = {
@@ -56,10 +65,12 @@ _MEANING = {
     for name in (
         "Convolution", "Addmm", "Mm", "Linear", "NativeLayerNorm", "NativeBatchNorm",
         "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax",
+        "MkldnnRnnLayer", "CudnnRnn",
     )
 }  # fmt: skip
 _LINEAR = {"AddmmBackward0", "MmBackward0", "LinearBackward0"}
 _MOST = 5  # findings of one kind
+_FIRST_CALLS = 10  # whose inputs may be a view of the batch
 _LONGEST_TAIL = 200  # nodes
 
 
@@ -106,31 +117,57 @@ def _crosswise(node: Node) -> tuple[Shape, Shape] | None:
     return shape or _unexpanded(ours), _unexpanded(target)
 
 
-def _squared(node: Node) -> tuple[Shape, Shape] | None:
-    """Return the shapes of a column and a row of n elements whose difference has n times n.
+def _squared(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:
+    """Return the shapes of [n, 1, ...] and [n, ...] whose difference has [n, n, ...].
 
     Only one of them may have a gradient: differences of all pairs are meant in losses that rank or
-    contrast outputs, where both have.
+    contrast outputs, where both have. If they have more than two dimensions, the shape of the other
+    must be known, from the product or from the batch.
     """
     made = _shape(node)
-    if made is None or len(made) != 2 or made[0] != made[1] or made[0] < 2:
+    if made is None or len(made) < 2 or made[0] != made[1] or made[0] < 2:
         return None
     graded = [i for i, (behind, _) in enumerate(node.next_functions) if behind is not None]
     if len(graded) != 1:
         return None
     _, shape = _operand(node, graded[0])
-    n = made[0]
-    if shape not in {(n, 1), (n,), (1, n)}:
+    n, rest = made[0], made[2:]
+    column, rows = (n, 1, *rest), {(n, *rest), (1, n, *rest)}
+    if shape != column and shape not in rows:
         return None
-    other = (n,) if shape == (n, 1) else (n, 1)
+    others = rows if shape == column else {column}
     if node.name() == "MulBackward0":
         saved = node._saved_other if graded[0] == 0 else node._saved_self
-        if saved is None or tuple(saved.shape) not in {other, (1, n) if other == (n,) else other}:
-            return None
-    return shape, other
+        others = others & {tuple(saved.shape)} if saved is not None else set()
+    elif rest:
+        others = others & set(given)
+    return (shape, min(others, key=len)) if others else None
 
 
-def _compared(start: torch.Tensor) -> Iterator[tuple[Node, str, tuple[Shape, Shape]]]:
+def _widened(size: Node) -> tuple[Shape, Shape] | None:
+    """Return [n, 1] and [n, k] if one prediction of each sample is compared with k targets of its.
+
+    `size` is a square or an absolute value, which has saved the differences: k constants for all
+    samples, as of centers, make the same differences between samples in each column.
+    """
+    node = size.next_functions[0][0]
+    if node is None or node.name() != "SubBackward0":
+        return None
+    made, apart = _shape(node), size._saved_self.detach()
+    graded = [i for i, (behind, _) in enumerate(node.next_functions) if behind is not None]
+    if made is None or len(made) != 2 or len(graded) != 1 or min(made) < 2:
+        return None
+    behind, shape = _operand(node, graded[0])
+    if behind is None or hasattr(behind, "variable") or shape != (made[0], 1):
+        return None
+    between = apart - apart[:1]
+    constant = torch.allclose(between, between[:, :1].expand_as(between), atol=1e-5)
+    return None if constant or apart.shape != made else (shape, made)
+
+
+def _compared(
+    start: torch.Tensor, given: Sequence[Shape]
+) -> Iterator[tuple[Node, str, tuple[Shape, Shape]]]:
     """Yield the parts of a loss whose operands broadcast against each other."""
     todo = [start.grad_fn]
     seen: set[Node] = set()
@@ -141,8 +178,11 @@ def _compared(start: torch.Tensor) -> Iterator[tuple[Node, str, tuple[Shape, Sha
         name = node.name()
         if name in _LOSSES and (shapes := _crosswise(node)) is not None:
             yield node, _LOSSES[name], shapes
-        elif name in _DIFFERENCES and (shapes := _squared(node)) is not None:
+        elif name in _DIFFERENCES and (shapes := _squared(node, given)) is not None:
             yield node, _DIFFERENCES[name], shapes
+        elif name in {"PowBackward0", "AbsBackward0"} and (shapes := _widened(node)) is not None:
+            yield node, "a prediction", shapes
+            todo += [behind for behind, _ in node.next_functions]
         elif name in _TAIL:
             todo += [behind for behind, _ in node.next_functions]
 
@@ -158,10 +198,10 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
     for node in nodes_behind(start):
         views += [node] if node.name() in _VIEWS else []
         for behind, _ in node.next_functions:
-            if behind is not None and behind.name() in _IN_ORDER:
+            if behind is not None and behind.name() in _IN_ORDER | _MOVES:
                 users.setdefault(behind, []).append(node)
     for node in views:
-        shapes = _swapped(node)
+        shapes = _swapped(node) or _flattened(node)
         if shapes is not None and _is_used(node, users):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
@@ -169,29 +209,73 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
 
 
 def _is_used(view: Node, users: dict[Node, list[Node]]) -> bool:
-    """Return whether an operator that gives dimensions their meaning gets the result of a view."""
-    todo = [*users.get(view, ())]
-    for node in todo:  # grows meanwhile
-        if node.name() in _MEANING:
+    """Return whether an operator that gives dimensions their meaning gets the result of a view.
+
+    After a transpose, heads and samples that are one dimension have their meaning by a product.
+    """
+    todo = [(node, False) for node in users.get(view, ())]
+    for node, moved in todo:  # grows meanwhile
+        name = node.name()
+        if name in _MEANING or (name in _PRODUCTS and not moved):
             return True
-        if node.name() in _IN_ORDER and len(todo) < _LONGEST_TAIL:
-            todo += users.get(node, ())
+        if name in _IN_ORDER | _MOVES and len(todo) < _LONGEST_TAIL:
+            todo += [(user, moved or name in _MOVES) for user in users.get(node, ())]
     return False
 
 
 def _swapped(node: Node) -> tuple[Shape, Shape] | None:
-    """Return the shapes before and after a view that has the same sizes in another order.
+    """Return the shapes before and after a view that moves a dimension past another one.
 
-    Dimensions of size 1 do not count: no element moves if they do.
+    Its result has the same sizes in another order, or splits or merges the dimension of heads with
+    a dimension that it does not lie beside. Dimensions of size 1 do not count: no element moves if
+    they do.
     """
     after = _shape(node)
     if after is None:
         return None
     before = tuple(int(size) for size in node._saved_self_sym_sizes)
-    if len(before) != len(after):
-        return None
     old, new = _without_ones(before), _without_ones(after)
-    return (before, after) if old != new and sorted(old) == sorted(new) else None
+    if len(before) == len(after):
+        return (before, after) if old != new and sorted(old) == sorted(new) else None
+    if _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new):
+        return before, after
+    return None
+
+
+def _puts_channels_last(old: Sequence[int], new: Sequence[int]) -> bool:
+    """Return whether [n, c, h, w] became [n h w, c] or [n, h w, c]."""
+    if len(old) < 3 or old[-1] == old[1]:
+        return False
+    samples, channels, places = old[0], old[1], math.prod(old[2:])
+    flat = [samples * places, channels], [samples, places, channels]
+    return [*new] in flat and places != channels
+
+
+def _passes_by(short: Sequence[int], long: Sequence[int]) -> bool:
+    """Return whether [..., t, h d] became [..., h, t, d], as heads do without a transpose."""
+    if len(long) != len(short) + 1 or len(short) < 2 or short[:-2] != long[:-3]:
+        return False
+    (time, width), (heads, passed, depth) = short[-2:], long[-3:]
+    return passed == time != heads and heads * depth == width and time not in {depth, width}
+
+
+_STATES = ("StackBackward0", "CudnnRnnBackward0")
+
+
+def _flattened(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of a view of stacked states that has the second dimension as its first.
+
+    Such as [layers, batch, size], the last states of an RNN, as [batch, layers * size].
+    """
+    after = _shape(node)
+    before = tuple(int(size) for size in node._saved_self_sym_sizes)
+    behind = node.next_functions[0][0]
+    if after is None or len(before) != 3 or len(after) != 2 or behind is None:
+        return None
+    first, second, last = before
+    if behind.name() not in _STATES or min(first, second) < 2 or first == second:
+        return None
+    return (before, after) if after == (second, first * last) else None
 
 
 def _without_ones(shape: Sequence[int]) -> list[int]:
@@ -236,9 +320,54 @@ def _features(node: Node, shape: Shape) -> Node | None:
 class GraphShapes(GraphWatcher):
     """Looks at the shapes in the graph of the loss."""
 
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._inputs: list[torch.Tensor] = []
+        self._seen: list[Measurement] = []
+
+    def begin(self, model: Model) -> None:
+        """Forget an earlier run."""
+        super().begin(model)
+        self._inputs, self._seen = [], []
+
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Note the shapes of the batch."""
+        super().enter(call, batch)
+        if self._has_looked:
+            return
+        if call.parent is None and not self._inputs:
+            self._inputs = [tensor for _, tensor, _ in argument_leaves(*batch)]
+        elif RESHAPED in self._probes and call.order <= _FIRST_CALLS:
+            with where_possible():
+                self._look_at_input(call, batch)
+
+    def _look_at_input(self, call: Call, batch: CallInputs) -> None:
+        """Find an input of the model that reaches a layer with its sizes in another order.
+
+        Without a gradient it has no node in the graph.
+        """
+        tensor = batch[0][0] if batch[0] else None
+        if not isinstance(tensor, torch.Tensor) or tensor.dim() < 3 or tensor.requires_grad:
+            return
+        for given in self._inputs:
+            sizes = [_without_ones(one.shape) for one in (given, tensor)]
+            alike = given.dim() == tensor.dim() and sorted(sizes[0]) == sorted(sizes[1])
+            if not alike or sizes[0] == sizes[1] or given.data_ptr() != tensor.data_ptr():
+                continue
+            if given.is_contiguous() and tensor.is_contiguous():
+                value = {
+                    "what": "a view", "first": [*given.shape], "second": [*tensor.shape],
+                    "module": call.type, "place": call.place,
+                }  # fmt: skip
+                row = Measurement(RESHAPED, call.name or "", call.index, value, None)
+                self._seen.append(row)
+
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
+        given = [tuple(tensor.shape) for tensor in self._inputs]
+        self.measurements += self._seen[:_MOST]
+        self._inputs, self._seen = [], []
         if BROADCASTS in self._probes:
-            for node, what, (first, second) in self._known(_compared(start)):
+            for node, what, (first, second) in self._known(_compared(start, given)):
                 self._add(BROADCASTS, node, owners, calls, what, first, second)
         if RESHAPED in self._probes:
             for node, shapes in self._known(_views(start, owners, calls)):

@@ -38,6 +38,7 @@ SAME_VALUES = {
         "Movedim", "Contiguous", "Mt",
     )
 } | {"SqueezeBackward1", "ToCopyBackward0", "TBackward0"}  # fmt: skip
+_BOUNDED = {_SIGMOID: "sigmoid", "TanhBackward0": "tanh"}  # between 0 and 1, or -1 and 1
 _PRODUCTS = ("MmBackward0", "BmmBackward0")
 _ROUNDED = 1e-5  # how far a sum of shares may be from 1
 _MOST_NODES = 200_000
@@ -53,13 +54,13 @@ def nodes_behind(start: torch.Tensor) -> Iterator[Node]:
         yield node
         if len(seen) > _MOST_NODES:
             return
-        for behind, _ in node.next_functions:
-            if behind is not None and behind not in seen:
-                seen.add(behind)
-                todo.append(behind)
+        for other, _ in node.next_functions:
+            if other is not None and other not in seen:
+                seen.add(other)
+                todo.append(other)
 
 
-def _behind(node: Node, argument: int = 0) -> Node | None:
+def behind(node: Node, argument: int = 0) -> Node | None:
     """Return the node that computed an argument, before changes of shape and dtype."""
     current = node.next_functions[argument][0] if len(node.next_functions) > argument else None
     while current is not None and current.name() in SAME_VALUES:
@@ -145,6 +146,17 @@ def place_of(
     return call.name or "", call.index, (call.type, call.place)
 
 
+def shape_of_node(node: Node) -> tuple[int, ...] | None:
+    """Return the shape of what a node computed; None if it is not known."""
+    described = getattr(node, "_input_metadata", None)
+    return None if not described else tuple(int(size) for size in described[0].shape)
+
+
+def signed(dim: int) -> int:
+    """Return a dimension; torch reads a negative one as unsigned."""
+    return dim - 2**64 if dim >= 2**63 else dim
+
+
 def _named(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> tuple[str, int | None]:
     return place_of(node, owners, calls)[:2]
 
@@ -152,32 +164,35 @@ def _named(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> tuple[str,
 def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node] | None:
     """Return what a loss gets instead of logits or log-probabilities, and the node that made it.
 
-    Only what is certain is returned: the values are those of a softmax or sigmoid.
+    Only what is certain is returned: the values are those of a softmax, sigmoid or tanh.
     """
-    name, behind = node.name(), _behind(node)
-    if behind is None:
+    name, given = node.name(), behind(node)
+    if given is None:
         return None
-    made = behind.name()
+    made = given.name()
     if name in _NLL and made == _LOG_SOFTMAX:
-        source = _behind(behind)
-        if source is not None and source.name() == _SOFTMAX and _normalised_again(behind, source):
+        source = behind(given)
+        if source is not None and source.name() == _SOFTMAX and _normalised_again(given, source):
             return {"loss": "cross_entropy", "gets": "softmax"}, source
-        mixed = _mixed(behind, source)
+        classes = int(given._saved_result.shape[dimension_of(given)])
+        if source is not None and source.name() in _BOUNDED:
+            gets = _BOUNDED[source.name()]
+            return {"loss": "cross_entropy", "gets": gets, "classes": classes}, source
+        mixed = _mixed(given, source)
         if mixed is not None:
-            classes = int(behind._saved_result.shape[dimension_of(behind)])
             return {"loss": "cross_entropy", "gets": "softmax", "classes": classes}, mixed
     if (
         name == _LOG_SOFTMAX
         and made == _SOFTMAX
         and not in_model
-        and _normalised_again(node, behind)
+        and _normalised_again(node, given)
     ):
-        return {"loss": "cross_entropy", "gets": "softmax"}, behind
+        return {"loss": "cross_entropy", "gets": "softmax"}, given
     if name in _NLL and made == _SOFTMAX:
-        return {"loss": "nll_loss", "gets": "softmax"}, behind
+        return {"loss": "nll_loss", "gets": "softmax"}, given
     if name == _LOGITS and made in (_SIGMOID, _SOFTMAX):
         gets = "sigmoid" if made == _SIGMOID else "softmax"
-        return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, behind
+        return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, given
     return None
 
 
@@ -188,7 +203,7 @@ def _mixed(log_softmax: Node, product: Node | None) -> Node | None:
     """
     if product is None or product.name() not in _PRODUCTS:
         return None
-    softmax, matrix = _behind(product), product.next_functions[1][0]
+    softmax, matrix = behind(product), product.next_functions[1][0]
     if softmax is None or softmax.name() != _SOFTMAX or matrix is not None:
         return None
     weights, shares = product._saved_mat2, softmax._saved_result
@@ -215,8 +230,7 @@ def _rows(result: torch.Tensor, dim: int) -> torch.Tensor:
 
 def dimension_of(node: Node) -> int:
     """Return the dimension that a softmax normalises; it may be negative."""
-    dim = int(node._saved_dim)
-    return dim - 2**64 if dim >= 2**63 else dim  # torch reads a negative one as unsigned
+    return signed(int(node._saved_dim))
 
 
 def _normalised_again(log_softmax: Node, softmax: Node) -> bool:

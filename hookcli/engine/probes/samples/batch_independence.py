@@ -20,6 +20,7 @@ import torch
 from hookcli.engine.probes.context import Requests, RerunContext
 from hookcli.engine.probes.determinism import as_number, change, repeat
 from hookcli.engine.probes.rerun import Outputs, Rerun
+from hookcli.engine.probes.samples.mixing import locate, locate_place
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits
@@ -38,13 +39,14 @@ class _Along:
     """The batch dimension of the inputs, and that of each output.
 
     `size` is the number of samples. `more` are the outputs for one more sample, with all samples
-    copies of the last one.
+    copies of the last one; `drew` tells whether that run drew random numbers.
     """
 
     dim: int
     size: int
     outputs: dict[str, int]
     more: Outputs
+    drew: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,10 @@ class _Not:
 def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     """Return the largest change of an output of one sample, or `why` it is unknown."""
     value = _samples(again, dim)
+    if value.get("placed") and dim is None and _may_be_nodes(again, int(value["dim"])):
+        return {"why": _NODES}
+    if value.get("placed") and (cause := _placing(again, value)) is not None:
+        return {**value, "mixing": cause}
     coupled = "relative" in value and not float(value["relative"]) <= limit_of(value["dtype"])
     modules = (module for module, _ in module_tree.modules(again.model.root))
     if coupled and any(map(measures_range, modules)):
@@ -81,7 +87,36 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         return {"why": _NODES}
     if coupled and not _passes_gradient(again, value):
         return {"why": _DETACHED}
+    if coupled and (cause := _mixing(again, value)) is not None:
+        return {**value, "mixing": cause}
     return value
+
+
+def _mixing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
+    """Return which function mixes the samples; None if that is not known."""
+    dim, kept = value["dim"], value["sample"]
+    size = number_of_samples(again.batch, dim) or 0
+    others = _alone(again.batch, dim, kept, size)
+    another = 0 if kept else size - 1
+    own = taken(again.batch, dim, [another if i == kept else i for i in range(size)])
+    try:
+        return locate(again, (again.batch, others, own), size, kept)
+    except Exception as error:  # noqa: BLE001  # the model may refuse the mode
+        raise_if_out_of_memory(error)
+        return None
+
+
+def _placing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
+    """Return which function tells equal samples apart; None if that is not known."""
+    size = (
+        number_of_samples(again.batch, value["dim"]) or 0
+    ) + 1  # which no other dimension has by chance
+    copies = _alone(again.batch, value["dim"], 0, size)
+    try:
+        return locate_place(again, copies, size)
+    except Exception as error:  # noqa: BLE001  # the model may refuse the mode
+        raise_if_out_of_memory(error)
+        return None
 
 
 def _passes_gradient(again: Rerun, value: dict[str, Any]) -> bool:
@@ -89,7 +124,7 @@ def _passes_gradient(again: Rerun, value: dict[str, Any]) -> bool:
 
     True if that cannot be known, since no input is of floating point.
     """
-    size, dim = _size(again.batch, value["dim"]), value["dim"]
+    size, dim = number_of_samples(again.batch, value["dim"]), value["dim"]
 
     def leaf(tensor: torch.Tensor) -> torch.Tensor:
         own = tensor.detach().clone()
@@ -123,7 +158,7 @@ def _may_be_nodes(again: Rerun, dim: int) -> bool:
 
     It is tried with one more sample too, so that no matrix counts that has this size by chance.
     """
-    size = _size(again.batch, dim) or 0
+    size = number_of_samples(again.batch, dim) or 0
     for many in (size, size + 1):
         products = _MatrixProducts(again.model.root)
         with products:
@@ -151,6 +186,8 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         if not isinstance(moved, str) and moved.is_coupled and dim is None:
             moved = _UNCLEAR if _may_be_time(again, base) else moved
         return _result(along, moved)
+    if along.ran and dim is None and (alone := _of_one_sample(again, base)) is not None:
+        return alone
     other = None if dim is not None else _along(again, base, 1)
     if not isinstance(other, _Along):
         return {"why": f"the batch dimension is unknown: {along.why}"}
@@ -163,10 +200,39 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
 _UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"
 
 
+def _of_one_sample(again: Rerun, base: Outputs) -> dict[str, Any] | None:
+    """Return the sample that alone determines the outputs, if it is the first or the last one."""
+    size = number_of_samples(again.batch, 0) or 0
+    kept = {path: tensor for path, tensor in base.items() if tensor.dim() and _is_compared(tensor)}
+    if size < 3 or not kept or _nothing_to_replace(again.batch, 0):
+        return None
+    alone = []
+    for sample in (0, size - 1):
+        output = again.forward("eval", _alone(again.batch, 0, sample, size))
+        if all(path in output and same_bits(t, output[path]) for path, t in kept.items()):
+            alone.append(sample)
+    if len(alone) != 1:  # all outputs may be constant
+        return None
+    return {"samples": size, "dim": 0, "only": alone[0], "output": next(iter(kept))}
+
+
+def _places(along: _Along) -> str | None:
+    """Return the output that differs between copies of one sample, by their places in the batch."""
+    for path, dim in along.outputs.items():
+        made = along.more[path]
+        if not along.drew and _is_compared(made):
+            first = made.narrow(dim, 0, 1).expand_as(made)
+            if not change(first, made) <= limit_of(dtype_name(made.dtype)):
+                return path
+    return None
+
+
 def _result(along: _Along, moved: _Moved | str) -> dict[str, Any]:
     """Return the value of the measurement."""
     if isinstance(moved, str):
         return {"why": moved}
+    if not moved.is_coupled and (path := _places(along)) is not None:
+        return {"samples": along.size, "dim": along.dim, "placed": True, "output": path}
     return {
         "dim": along.dim,
         "samples": along.size,
@@ -186,7 +252,7 @@ def _may_be_time(again: Rerun, base: Outputs) -> bool:
     return isinstance(moved, str) or not moved.is_coupled
 
 
-def _size(batch: Batch, dim: int) -> int | None:
+def number_of_samples(batch: Batch, dim: int) -> int | None:
     """Return the number of samples along a dimension, from the first input that has it."""
     for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
         if tensor.dim() > dim:
@@ -196,7 +262,7 @@ def _size(batch: Batch, dim: int) -> int | None:
 
 def _nothing_to_replace(batch: Batch, dim: int) -> str:
     """Return why no sample can be replaced by a different one; "" if one can."""
-    size = _size(batch, dim)
+    size = number_of_samples(batch, dim)
     if size is None:
         return f"no input has a dimension {dim}"
     if size < 2:
@@ -208,7 +274,7 @@ def _nothing_to_replace(batch: Batch, dim: int) -> str:
 
 def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     """Return the batch dimension of each output, or why this is not the batch dimension."""
-    size = _size(again.batch, dim)
+    size = number_of_samples(again.batch, dim)
     if size is None or size < 2:
         return _Not(f"no input has two samples along dimension {dim}", ran=False)
     try:
@@ -217,7 +283,7 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
         raise_if_out_of_memory(error)
         reason = f"{type_name(error)}: {first_line(message_of(error))}"
         return _Not(f"{size + 1} samples along dimension {dim} failed: {reason}", ran=False)
-    outputs = {}
+    outputs, drew = {}, again.draws
     for path, tensor in base.items():
         if tensor.is_nested:
             return _Not(f"output{path} is a nested tensor", ran=False)
@@ -230,7 +296,7 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
         outputs[path] = grown
     if not outputs or more.keys() != base.keys():
         return _Not(f"no output grows with the samples along dimension {dim}", ran=True)
-    return _Along(dim, size, outputs, more)
+    return _Along(dim, size, outputs, more, drew)
 
 
 def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
@@ -296,15 +362,19 @@ def _is_compared(tensor: torch.Tensor) -> bool:
 
 def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
     """Return a batch with `many` copies of the sample `kept`."""
-    size = _size(batch, dim)
+    return taken(batch, dim, [kept] * many)
 
-    def copies(tensor: torch.Tensor) -> torch.Tensor:
+
+def taken(batch: Batch, dim: int, which: list[int]) -> Batch:
+    """Return a batch of these samples."""
+    size = number_of_samples(batch, dim)
+
+    def chosen(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() <= dim or shape_of(tensor)[dim] != size:
             return tensor
-        where = torch.full((many,), kept, dtype=torch.int64, device=tensor.device)
-        return tensor.index_select(dim, where)
+        return tensor.index_select(dim, torch.tensor(which, device=tensor.device))
 
-    return map_batch(batch, copies)
+    return map_batch(batch, chosen)
 
 
 def _same(batch: Batch, other: Batch) -> bool:

@@ -1,0 +1,345 @@
+"""What a loss is made of, read from its autograd graph: signs, scales of noise, targets, logits.
+
+`logit_activations`: an activation directly before a softmax or sigmoid. `noise_scales`: a sample of
+a normal distribution whose scale does not fit the KL term. `loss_signs`: terms that fall while the
+predictions become worse. `token_targets`: targets that are the tokens of the input, and padding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.trainability.loss_graph import (
+    SAME_VALUES,
+    GraphWatcher,
+    Node,
+    behind as before,
+    nodes_behind,
+    place_of,
+)
+from hookcli.models.model import Call, CallInputs
+from hookcli.models.nested import argument_leaves
+from hookcli.report.findings import Measurement
+from hookcli.spec.request import Spec
+
+LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
+CAUSAL = "causal_code"  # what tells that later positions must be hidden
+
+_LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
+_NORMALIZERS = {
+    _LOG_SOFTMAX: "log_softmax",
+    _SOFTMAX: "softmax",
+    _SIGMOID: "sigmoid",
+    "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
+}
+_LIMITING = {
+    "ReluBackward0": "relu", "HardtanhBackward0": "hardtanh", _SOFTMAX: "softmax",
+    _SIGMOID: "sigmoid",
+}  # fmt: skip
+_NLL = {"NllLossBackward0", "NllLoss2DBackward0"}
+# These are never negative.
+_ERRORS = _NLL | {
+    "MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
+    "BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0",
+}  # fmt: skip
+_SUMS = SAME_VALUES | {
+    "MeanBackward0", "MeanBackward1", "SumBackward0", "SumBackward1", "ExpandBackward0",
+}  # fmt: skip
+_MOST_TERMS = 200
+_MOST = 5  # findings of one kind
+_EXACT = 1e-4  # relative
+_LEAST = 3  # positions of a sequence, and distinct tokens
+
+
+def _terms(start: Node | None) -> Iterator[tuple[float, Node]]:
+    """Yield the terms that a value is a linear combination of, with their factors.
+
+    The factor of a mean is that of its sum.
+    """
+    todo: list[tuple[float, Node | None]] = [(1.0, start)]
+    for factor, node in todo:  # grows meanwhile
+        if node is None or len(todo) > _MOST_TERMS:
+            continue
+        name, inputs = node.name(), [one for one, _ in node.next_functions]
+        if name in _SUMS:
+            todo.append((factor, inputs[0]))
+        elif name == "NegBackward0":
+            todo.append((-factor, inputs[0]))
+        elif name in {"AddBackward0", "SubBackward0"}:
+            second = float(node._saved_alpha) * (1 if name == "AddBackward0" else -1)
+            todo += [(factor, inputs[0]), (factor * second, inputs[1])]
+        elif name.startswith("RsubBackward"):
+            todo.append((-factor * float(node._saved_alpha), inputs[0]))
+        elif (scaled := _times_number(node)) is not None:
+            todo.append((factor * scaled[0], scaled[1]))
+        else:
+            yield factor, node
+
+
+def _times_number(node: Node) -> tuple[float, Node] | None:
+    """Return the number that an operator multiplies with, and what it multiplies; else None."""
+    name, inputs = node.name(), [one for one, _ in node.next_functions]
+    if name not in {"MulBackward0", "DivBackward0"} or inputs.count(None) != 1:
+        return None
+    if inputs[0] is None and name == "DivBackward0":
+        return None
+    other = node._saved_other if inputs[0] is not None else node._saved_self
+    if other is None or other.numel() != 1:
+        return None
+    number = float(other)
+    if name == "DivBackward0":
+        number = 1 / number if number else math.nan
+    return number, inputs[0] if inputs[0] is not None else inputs[1]
+
+
+def _scaled(node: Node | None) -> tuple[float, Node | None]:
+    """Return the factor of numbers before a value, and the value."""
+    factor = 1.0
+    for _ in range(_MOST_TERMS):
+        if node is None:
+            break
+        scaled = _times_number(node)
+        if scaled is not None:
+            factor, node = factor * scaled[0], scaled[1]
+        elif node.name() in SAME_VALUES:
+            node = node.next_functions[0][0]
+        elif node.name() == "NegBackward0":
+            factor, node = -factor, node.next_functions[0][0]
+        else:
+            break
+    return factor, node
+
+
+def _exponential(node: Node | None) -> tuple[float, Node] | None:
+    """Return c and x if a value is exp(c x), or its square; else None."""
+    node = _same(node)
+    if node is None:
+        return None
+    if node.name() == "ExpBackward0":
+        factor, source = _scaled(node.next_functions[0][0])
+        return None if source is None else (factor, source)
+    inputs = [one for one, _ in node.next_functions]
+    squared = node.name() == "PowBackward0" and float(node._saved_exponent) == 2
+    if squared or (node.name() == "MulBackward0" and inputs[0] is inputs[1]):
+        inner = _exponential(inputs[0])
+        return None if inner is None else (2 * inner[0], inner[1])
+    return None
+
+
+def _same(node: Node | None) -> Node | None:
+    while node is not None and node.name() in SAME_VALUES:
+        node = node.next_functions[0][0]
+    return node
+
+
+def _divergences(start: torch.Tensor) -> Iterator[tuple[Node, float, float, float]]:
+    """Yield what the KL divergences from a normal distribution are computed from.
+
+    Each is a node x, with the numbers a, b, c of the terms a exp(c x) + b x of the loss.
+    """
+    terms = list(_terms(start.grad_fn))
+    for factor, node in terms:
+        exponential = _exponential(node)
+        if exponential is None:
+            continue
+        exponent, source = exponential
+        linear = sum(other for other, one in terms if one is source)
+        if linear and exponent:
+            yield source, factor, linear, exponent
+
+
+def _noise(nodes: list[Node], source: Node) -> tuple[Node, float | None] | None:
+    """Return a product of random numbers with exp(a x), and a, or one with x itself, and None."""
+    for node in nodes:
+        inputs = [one for one, _ in node.next_functions]
+        if node.name() != "MulBackward0" or inputs.count(None) != 1:
+            continue
+        numbers = node._saved_other if inputs[0] is not None else node._saved_self
+        if numbers is None or numbers.numel() < 2 or not bool((numbers < 0).any()):
+            continue
+        scale = inputs[0] if inputs[0] is not None else inputs[1]
+        exponential = _exponential(scale)
+        if exponential is not None and exponential[1] is source:
+            return node, exponential[0]
+        if exponential is None and _scaled(scale)[1] is source:
+            return node, None
+    return None
+
+
+def _scales(start: torch.Tensor, nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the KL terms that do not fit themselves, or the noise that is added."""
+    for source, factor, linear, exponent in _divergences(start):
+        best = -linear / (factor * exponent)  # the variance at which the term is smallest
+        node, scale = _noise(nodes, source) or (None, None)
+        value = {"exponent": exponent, "best": best, "noise": None, "linear": False}
+        if node is not None and scale is None:
+            yield node, {**value, "linear": True}
+        elif scale is not None and abs(exponent - 2 * scale) > _EXACT:
+            yield node, {**value, "noise": scale}
+        elif any(abs(best - wrong) < _EXACT for wrong in (0.5, 2.0)):
+            yield source, value
+
+
+def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the terms of a loss that are smallest for the worst predictions."""
+    for source, factor, linear, _ in _divergences(start):
+        if factor < 0 < linear:
+            yield source, {"what": "divergence"}
+    terms = list(_terms(start.grad_fn))
+    for factor, node in terms:
+        name = node.name()
+        if name == "DivBackward0" and factor > 0 and _is_overlap(node, given):
+            yield node, {"what": "overlap"}
+        elif name == "GatherBackward0" and factor > 0:
+            source = _same(node.next_functions[0][0])
+            if source is not None and source.name() == _LOG_SOFTMAX:
+                yield node, {"what": "log_probability"}
+    if terms and all(factor < 0 and node.name() in _ERRORS for factor, node in terms):
+        yield terms[0][1], {"what": "error"}
+
+
+def _is_overlap(quotient: Node, given: list[torch.Tensor]) -> bool:
+    """Return whether a quotient is a share of predictions that agree with a target of 0 and 1."""
+    if any(one is None for one, _ in quotient.next_functions):
+        return False
+    for factor, node in _terms(quotient.next_functions[0][0]):
+        inputs = [one for one, _ in node.next_functions]
+        if node.name() != "MulBackward0" or inputs.count(None) != 1 or factor <= 0:
+            continue
+        target = node._saved_other if inputs[0] is not None else node._saved_self
+        prediction = _same(inputs[0] if inputs[0] is not None else inputs[1])
+        if target is None or prediction is None or target.numel() < 2:
+            continue
+        if prediction.name() in {_SIGMOID, _SOFTMAX} and _is_given(target, given):
+            return bool(((target == 0) | (target == 1)).all()) and bool(target.any())
+    return False
+
+
+def _is_given(tensor: torch.Tensor, given: list[torch.Tensor]) -> bool:
+    """Return whether a tensor of the batch has the same values in the same order."""
+    flat = tensor.detach().reshape(-1)
+    return any(
+        one.numel() == flat.numel() and bool((one.reshape(-1).to(flat.dtype) == flat).all())
+        for one in given
+    )
+
+
+def _limited(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the activations whose result a softmax or sigmoid gets."""
+    for node in nodes:
+        by = _NORMALIZERS.get(node.name())
+        source = None if by is None else before(node)
+        what = None if source is None else _LIMITING.get(source.name())
+        if source is None or what is None or (what == "hardtanh" and source._saved_min_val != 0):
+            continue
+        yield source, {"activation": what, "by": by}
+
+
+def _tokens(
+    nodes: list[Node], embedded: list[tuple[torch.Tensor, int | None]]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the cross entropies whose targets are tokens of an input that is embedded.
+
+    `shift` is 0 for those of the same position, 1 for the next. `padded` of the `targets` are
+    padding that follows the text of a sample, and are counted in the loss.
+    """
+    for node in nodes:
+        if node.name() not in _NLL:
+            continue
+        target, ignored = node._saved_target.reshape(-1), int(node._saved_ignore_index)
+        ignored = ignored - 2**64 if ignored >= 2**63 else ignored
+        for ids, pad in embedded:
+            shift = _shift(target, ids)
+            if shift is None or len(torch.unique(ids)) < _LEAST:
+                continue
+            counted = ids[:, len(ids[0]) - len(target) // len(ids) :]
+            pads = 0 if pad is None or pad == ignored else _trailing(counted, pad)
+            yield node, {"shift": shift, "padded": pads, "targets": len(target)}
+
+
+def _shift(target: torch.Tensor, ids: torch.Tensor) -> int | None:
+    """Return how many positions after those of the input the targets are: 0 or 1."""
+    if torch.equal(ids.reshape(-1), target):
+        return 0
+    if torch.equal(ids[:, 1:].reshape(-1), target):
+        return 1
+    if len(target) == ids.numel() and torch.equal(target.view(ids.shape)[:, :-1], ids[:, 1:]):
+        return 1
+    return None
+
+
+def _trailing(ids: torch.Tensor, pad: int) -> int:
+    """Return the number of padding tokens at the ends of rows, if there are other tokens too."""
+    ends = (ids == pad).flip(1).cumprod(1)
+    return int(ends.sum()) if bool((ids != pad).any()) else 0
+
+
+class LossFormulas(GraphWatcher):
+    """Looks at what the loss is made of."""
+
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._batch: list[torch.Tensor] = []
+        self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
+
+    def begin(self, model: Any) -> None:
+        """Forget an earlier run."""
+        super().begin(model)
+        self._batch = []
+        self._embedded.clear()
+
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Note the batch, and the inputs that are embedded."""
+        super().enter(call, batch)
+        if self._has_looked:
+            return
+        if call.parent is None and not self._batch:
+            self._batch = [tensor for _, tensor, _ in argument_leaves(*batch)]
+        elif TOKENS in self._probes and isinstance(call.module, nn.Embedding):
+            with where_possible():
+                self._note_embedded(call.module, batch)
+
+    def _note_embedded(self, module: nn.Embedding, batch: CallInputs) -> None:
+        """Note which input of the model an embedding gets, or a part of it."""
+        memory = batch[0][0].untyped_storage().data_ptr()
+        for number, tensor in enumerate(self._batch):
+            sized = tensor.dim() == 2 and tensor.shape[1] >= _LEAST
+            if sized and tensor.untyped_storage().data_ptr() == memory:
+                self._embedded[number] = module.padding_idx
+
+    def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
+        nodes = list(nodes_behind(start))
+        found = {
+            LOGITS: _limited(nodes),
+            NOISE: _scales(start, nodes),
+            SIGNS: _signs(start, self._batch),
+            TOKENS: _tokens(
+                nodes, [(self._batch[number], pad) for number, pad in self._embedded.items()]
+            ),
+        }
+        for probe, rows in found.items():
+            with where_possible():
+                for _ in range(_MOST if probe in self._probes else 0):
+                    node, value = next(rows)
+                    name, index, (kind, place) = place_of(node, owners, calls)
+                    value = {**value, "module": kind, "place": place}
+                    self.measurements.append(Measurement(probe, name, index, value, None))
+                    if value.get("shift"):
+                        hint = {"what": "the targets are the next tokens", "place": place}
+                        self.measurements.append(Measurement(CAUSAL, "", None, hint, None))
+        self._batch = []
+
+
+def observe(requests: Requests, spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of the graph; none if that would run a hook which unpacks a tensor."""
+    if any(KINDS[hook.kind].pair for hook in spec.hooks):
+        return []
+    return [LossFormulas([], tuple(request.name for request in requests))]

@@ -1,0 +1,88 @@
+"""`batch_contents`: the batches of a training differ, and so do the samples in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+
+_KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class")
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for batches that have less in them than it seems."""
+    found = facts_of(report, *_KINDS)
+    for fact in found:
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
+    if not found:
+        yield without_findings(
+            report, _KINDS, "batches and their samples differ", "no batch of a step was looked at"
+        )
+
+
+def _equal(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "all samples of a batch have the same input, in each step that was looked at: what the "
+        "model gets does not depend on the sample",
+        "look at what the Dataset returns, and at what is expanded or repeated",
+    )
+
+
+def _slice(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"each step slices the same {values['samples']:,} of {values['whole']:,} samples: the "
+        "batch is always the same",
+        "advance the index of the slice in each step, or use a DataLoader",
+    )
+
+
+def _sampler(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"WeightedRandomSampler has {values['weights']:,} weights for {values['samples']:,} "
+        "samples: it draws only the first ones, as with one weight for each class",
+        "pass one weight for each sample: `weights = class_weights[labels]`",
+    )
+
+
+def _single(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"{values['single']:,} of the first {values['looks']:,} batches have labels of one class "
+        f"alone, of {values['classes']:,} classes: the data is sorted and not shuffled",
+        "pass shuffle=True to the DataLoader, or shuffle the indices in each epoch",
+    )
+
+
+_SENTENCES = {
+    "equal_samples": _equal,
+    "same_slice": _slice,
+    "sampler_weights": _sampler,
+    "single_class": _single,
+}
+
+RULE = Rule(
+    name="batch_contents",
+    severity="warning",
+    of_training=True,
+    looks_at="batches",
+    says="the batches of a training differ, and so do the samples in them",
+    computes="Looks at the inputs and labels of some steps. Fails if all samples of each batch are "
+    "equal; if each batch is a new slice of the same place of a larger tensor; if a "
+    "WeightedRandomSampler has fewer weights than its dataset has samples; and if at least 70 % of "
+    "the first batches have labels of a single class, and others another one. A tensor that is "
+    "given again and again as it is, as of a training with all data at once, passes.",
+    formula="x[i] != x[0] for some i; weights = samples; classes of a batch > 1",
+    source="torch.utils.data.WeightedRandomSampler; deep-voice/soundbay#49",
+    fails="WeightedRandomSampler(1 / class_count, n); x = data[i:i + 32] without i += 32",
+    mend="give a weight for each sample; shuffle; advance the index",
+    example="{rule: batch_contents, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

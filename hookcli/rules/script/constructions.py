@@ -1,0 +1,112 @@
+"""`optimizer_construction`: an optimizer is constructed once, with each parameter once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.report import Report
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.training.series import real
+from hookcli.text import counted, join_names
+
+_DECAY = 0.05  # a usual weight decay is smaller
+_LEFT = 0.3  # of the norm of all parameters
+_KINDS = ("duplicate_parameters", "optimizer_again", "resting_group")
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each optimizer that is not constructed as it was meant."""
+    found = facts_of(report, *_KINDS)
+    for fact in found:
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
+    shrunk = [row for record in report.records for row in _shrunk(record)]
+    yield from shrunk
+    if not found and not shrunk:
+        yield without_findings(
+            report,
+            ("duplicate_parameters", "optimizer_again"),
+            "optimizers are constructed once",
+            "no optimizer made a step",
+        )
+
+
+def _shrunk(record: Report) -> Iterator[RuleFinding]:
+    """Yield a finding if weight decay makes nearly nothing of the weights."""
+    training = record.training
+    optimizer = None if training is None else training.optimizer
+    if training is None or optimizer is None:
+        return
+    decay = real(optimizer.largest_weight_decay or optimizer.options.get("weight_decay"))
+    norms = [norm for step in training.steps if (norm := real(step.weight_norm))]
+    if not decay or decay < _DECAY or len(norms) < 2 or norms[-1] > _LEFT * norms[0]:
+        return
+    message = (
+        f"a weight_decay of {decay:g} shrinks the parameters of {optimizer.type}: their norm falls "
+        f"from {norms[0]:.3g} to {norms[-1]:.3g}"
+    )
+    yield RuleFinding(
+        "fail", training.record, "weight_decay", message, decay, _DECAY, record.model.place,
+        advice="lower `weight_decay`: from 0 to 0.1 is usual",
+    )  # fmt: skip
+
+
+def _duplicate(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    whose = f" of '{values['of']}'" if values["of"] else ""
+    return (
+        f"{fact.target} gets {counted(values['twice'], 'parameter')}{whose} twice: other "
+        "parameters may have been meant",
+        "check the lists of parameters that are joined for the optimizer",
+    )
+
+
+def _again(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} is constructed again for each step, {fact.values['made']:,} times: its "
+        "moments begin with 0 each time",
+        "construct the optimizer once, in front of the loop",
+    )
+
+
+def _resting(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    names = values["names"]
+    them = join_names([f"'{name}'" for name in names], 2) if names else "its parameters"
+    return (
+        f"the learning rate of group {values['group']} of {fact.target} is 0 in all steps, so that "
+        f"{them} {'does' if len(names) == 1 else 'do'} not change",
+        "set a learning rate above 0 for the group, or freeze it with `requires_grad_(False)`",
+    )
+
+
+_SENTENCES = {
+    "duplicate_parameters": _duplicate,
+    "optimizer_again": _again,
+    "resting_group": _resting,
+}
+
+RULE = Rule(
+    name="optimizer_construction",
+    severity="warning",
+    of_training=True,
+    every_step=True,
+    looks_at="optimizers",
+    says="an optimizer is constructed once, with each parameter once",
+    computes="Looks at the parameters of each optimizer at its first step, and at the learning "
+    "rates of its groups at some steps. Fails if it has a parameter twice; if a line constructs at "
+    "least five optimizers with moments for the same parameters, each of which makes one step; "
+    "if the learning rate of one of several groups is 0 at each look; or if the norm of all "
+    "parameters falls to 30 %, with a weight_decay of at least 0.05.",
+    formula="parameters of an optimizer are distinct; one optimizer per training",
+    source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
+    fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",
+    mend="construct the optimizer once, in front of the loop, with the parameters of all parts",
+    example="{rule: optimizer_construction, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

@@ -1,0 +1,83 @@
+"""`frozen_parts`: what is frozen does not change, and is no dead end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.text import counted
+
+_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding")
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each frozen part that changes, or that adds nothing."""
+    found = facts_of(report, *_KINDS)
+    zeros = [fact for fact in found if fact.kind == "frozen_zero"]
+    for fact in found:
+        if fact in zeros[1:]:
+            continue
+        message, advice = _SENTENCES[fact.kind](fact, len(zeros))
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
+            "note" if fact.kind == "frozen_embedding" else None, advice=advice,
+        )  # fmt: skip
+    if not found:
+        yield without_findings(
+            report, _KINDS, "frozen parts stay as they are", "no optimizer made a step"
+        )
+
+
+def _statistics(fact: ScriptFact, _: int) -> tuple[str, str]:
+    many = counted(len(fact.values["norms"]), "batch norm")
+    return (
+        f"'{fact.target}' is frozen, but in train mode: the running statistics of its {many} "
+        "change with each batch, and its results in eval mode too",
+        f"call `{fact.target}.eval()` after each `model.train()`",
+    )
+
+
+def _zero(fact: ScriptFact, many: int) -> tuple[str, str]:
+    more = f"; so {'is' if many == 2 else 'are'} {counted(many - 1, 'other')}" if many > 1 else ""
+    return (
+        f"'{fact.target}' is frozen at zero: its layer adds nothing, and no step changes "
+        f"that{more}",
+        "call `requires_grad_(True)` on it before the optimizer is constructed",
+    )
+
+
+def _embedding(fact: ScriptFact, _: int) -> tuple[str, str]:
+    return (
+        f"'{fact.target}' is frozen: Embedding.from_pretrained freezes its weight by default",
+        "pass freeze=False to train it",
+    )
+
+
+_SENTENCES = {
+    "frozen_statistics": _statistics,
+    "frozen_zero": _zero,
+    "frozen_embedding": _embedding,
+}
+
+RULE = Rule(
+    name="frozen_parts",
+    severity="warning",
+    of_training=True,
+    looks_at="frozen parts",
+    says="what is frozen does not change, and is no dead end",
+    computes="Looks at the parameters of trained models that do not require grad, at some steps. "
+    "Fails if a part whose parameters are all frozen, and stay as they are, has batch norms in "
+    "train mode whose running statistics change; and if the weight of a linear layer or a "
+    "convolution is frozen and all zeros. An embedding that is frozen, while the source calls "
+    "Embedding.from_pretrained without `freeze`, is a note.",
+    formula="requires_grad is False implies that running statistics stay; frozen weights != 0",
+    source="lightly-ai/lightly#1438; huggingface/transformers#26098; torch.nn.Embedding",
+    fails="requires_grad_(False) on a backbone with batch norm that model.train() puts into train "
+    "mode; adapters that are frozen with the model",
+    mend="call eval() on the frozen part after model.train(); freeze before adapters are added",
+    example="{rule: frozen_parts, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

@@ -1,0 +1,64 @@
+"""`loss_direction`: a loss makes small what is to become small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+
+_KINDS = ("reversal", "score_sign")
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each reversal that does not reverse, and each score that is minimized."""
+    found = facts_of(report, *_KINDS)
+    for fact in found:
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
+    if not found:
+        yield without_findings(
+            report, ("score_sign",), "no score is made small", "no backward pass was looked at"
+        )
+
+
+def _reversal(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"'{fact.target}' does not reverse gradients: its backward multiplies them by "
+        f"{fact.values['factor']:.3g}, with a positive sign",
+        "check the sign of its factor: backward must return the gradient times a negative number",
+    )
+
+
+def _score(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"the loss is the score of '{fact.target}' itself, between 0 and 1: the training makes the "
+        "overlap small instead of large",
+        "return 1 minus the score",
+    )
+
+
+_SENTENCES = {"reversal": _reversal, "score_sign": _score}
+
+RULE = Rule(
+    name="loss_direction",
+    severity="warning",
+    of_training=True,
+    looks_at="the sign of the loss",
+    says="a loss makes small what is to become small",
+    computes="Compares the gradients before and behind each autograd Function that is named as a "
+    "reversal. Fails if none of them is reversed, at the looks where they are not zero. Fails too "
+    "if the script calls a function or module that is named after a score, such as dice or iou, "
+    "and the loss is a mean of quotients of sums between 0 and 1, with no minus in the graph.",
+    formula="grad(input) = -factor * grad(output) of a reversal; loss = 1 - score",
+    source="Ganin and Lempitsky 2015, Unsupervised Domain Adaptation by Backpropagation; "
+    "Milletari et al. 2016, V-Net",
+    fails="a schedule of the factor of a reversal with the wrong sign; return dice.mean()",
+    mend="return the gradient times a negative number; return 1 - dice.mean()",
+    example="{rule: loss_direction, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

@@ -1,0 +1,121 @@
+"""What is in the batches of a training: samples that are all equal, one slice, a wrong sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.data import WeightedRandomSampler
+
+from hookcli.models import places
+from hookcli.models.nested import argument_leaves
+from hookcli.report.findings import Measurement
+from hookcli.report.rows.events import number
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.observers.observer import LookSchedule, Observer
+from hookcli.training.records import Record
+from hookcli.training.script.watched_function import TorchCall
+
+RANGE = "input_range"  # a measurement
+_LEAST = 5  # looks
+_SAMPLES = 8  # in a batch
+_PART = 8  # times as many elements are in the tensor that a batch is a slice of
+_MOST = 1 << 20  # elements that are read
+
+
+@dataclass(slots=True)
+class _Inputs:
+    """The first tensor that a root gets, at the looks."""
+
+    record: Record
+    looks: int = 0
+    equal: int = 0  # looks at which all samples of the batch were equal
+    slices: int = 0  # looks at which it was the same slice of a larger tensor, made anew
+    first: tuple[int, int, tuple[int, ...]] | None = None
+    last: int = 0  # id of the tensor
+    whole: int = 0  # elements of the tensor that it is a slice of
+
+
+class BatchContents(Observer):
+    """Looks at the first input of each trained root, at some steps."""
+
+    kinds = ("equal_samples", "same_slice", "sampler_weights")
+    after = {"iterate": "iterated"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._schedule = LookSchedule()
+        self._inputs: dict[int, _Inputs] = {}
+        self._kept: list[torch.Tensor] = []  # so that an id is not used again
+
+    def iterated(self, call: TorchCall) -> None:
+        """Look at the sampler of a loader."""
+        loader = call.argument(0, "self")
+        sampler = loader.sampler
+        if type(sampler) is not WeightedRandomSampler or not hasattr(loader.dataset, "__len__"):
+            return
+        self.facts.look("sampler_weights")
+        weights, samples = len(sampler.weights), len(loader.dataset)
+        if weights < samples:
+            self.facts.add(
+                "sampler_weights", "", places.of_frame(call.frame), weights=weights, samples=samples
+            )
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Look at the batch of a step."""
+        if not self._schedule.is_due(id(optimizer)):
+            return
+        for record in records:
+            root = record.root
+            if not root.recent:
+                continue
+            tensors = [t for _, t, _ in argument_leaves(root.recent[0].args, root.recent[0].kwargs)]
+            if tensors and tensors[0].layout is torch.strided and not tensors[0].is_meta:
+                with torch.no_grad(), disable_current_modes():
+                    self._look(record, tensors[0], len(tensors))
+
+    def _look(self, record: Record, given: torch.Tensor, many: int) -> None:
+        known = self._inputs.setdefault(id(record), _Inputs(record))
+        if known.looks == 0 and given.is_floating_point() and 0 < given.numel() <= _MOST:
+            values = given.detach().float()
+            if bool(values.isfinite().all()):
+                found = {
+                    "low": number(float(values.min())),
+                    "high": number(float(values.max())),
+                    "std": number(float(values.std(correction=0))),
+                }
+                record.root.measured.append(Measurement(RANGE, "", None, found, None))
+        known.looks += 1
+        self.facts.look("equal_samples", "same_slice")
+        if many == 1 and given.dim() > 1 and len(given) >= _SAMPLES and given.numel() <= _MOST:
+            known.equal += bool((given == given[:1]).all())
+        base = given._base
+        if base is None or base.numel() < _PART * given.numel() or given.requires_grad:
+            return
+        here = base.data_ptr(), int(given.storage_offset()), tuple(given.shape)
+        is_new = id(given) != known.last
+        known.first = known.first or here
+        known.slices += here == known.first and is_new
+        known.last, known.whole = id(given), len(base) if base.dim() == given.dim() else 0
+        if len(self._kept) < 64:
+            self._kept.append(given)
+
+    def finish(self) -> None:
+        """Add the roots whose batches were so at each look."""
+        for known in self._inputs.values():
+            if known.looks < _LEAST:
+                continue
+            if known.equal == known.looks:
+                self.facts.add("equal_samples", "", None, record=known.record, looks=known.looks)
+            if known.slices == known.looks and known.first is not None and known.whole:
+                self.facts.add(
+                    "same_slice",
+                    "",
+                    None,
+                    record=known.record,
+                    samples=known.first[2][0],
+                    whole=known.whole,
+                )
+        self._kept.clear()

@@ -1,0 +1,197 @@
+"""Frozen parts of a trained model: whose statistics change, which are zero, which nobody froze."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.models import module_tree, places
+from hookcli.torch_private import BatchNormBase, ConvNd, disable_current_modes
+from hookcli.training.observers.observer import LookSchedule, Observer
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+
+_LEAST = 3  # looks
+_MOST = 1 << 22  # elements of a weight that are read
+_MOST_PARTS = 16
+
+
+@dataclass(slots=True)
+class _Part:
+    """A frozen part of a root with batch norms in train mode, at each look."""
+
+    record: Record
+    module: nn.Module
+    norms: list[str]
+    statistics: float
+    weights: list[float]
+    looks: int = 1
+    is_frozen: bool = True
+
+
+class FrozenParts(Observer):
+    """Looks at the parameters of trained roots that do not require grad."""
+
+    kinds = ("frozen_statistics", "frozen_zero", "frozen_embedding")
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._schedule = LookSchedule()
+        self._parts: dict[tuple[int, str], _Part] = {}
+        self._zeros: dict[tuple[int, str], tuple[Record, nn.Module, str]] = {}
+        self._looked: set[int] = set()  # ids of roots
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Look at the frozen parts of the roots."""
+        if not self._schedule.is_due(id(optimizer)):
+            return
+        self.facts.look(*self.kinds)
+        for record in records:
+            root = record.root
+            if root.compiled or not record.own:
+                continue
+            states = [p.requires_grad for p in root.root.parameters()]
+            if all(states):
+                self._forget(root)
+                continue
+            with torch.no_grad(), disable_current_modes():
+                self._look_at_norms(record)
+                if id(root) not in self._looked:
+                    self._looked.add(id(root))
+                    self._look_at_weights(record)
+
+    def _forget(self, root: RootWatch) -> None:
+        for (key, _), part in self._parts.items():
+            part.is_frozen &= key != id(root)
+
+    def _look_at_norms(self, record: Record) -> None:
+        key = id(record.root)
+        found = dict(_frozen_norms(record.root.root))
+        for (owner, name), part in self._parts.items():
+            if owner == key:
+                part.is_frozen &= name in found
+                part.looks += 1
+        for name, (module, norms) in found.items():
+            if (key, name) not in self._parts and len(self._parts) < _MOST_PARTS:
+                known = _Part(record, module, norms, _statistics(module), _sums(module))
+                self._parts[key, name] = known
+
+    def _look_at_weights(self, record: Record) -> None:
+        """Find weights that are frozen at zero, and embeddings that from_pretrained has frozen."""
+        root = record.root.root
+        for module, names in module_tree.modules(root):
+            weight = module._parameters.get("weight")
+            if weight is None or weight.requires_grad or weight.is_meta or weight.dim() < 2:
+                continue
+            if weight.layout is not torch.strided or not 0 < weight.numel() <= _MOST:
+                continue
+            if isinstance(module, nn.Linear | ConvNd) and not bool(weight.any()):
+                self._zeros[id(record.root), names[0]] = record, module, names[0]
+            if isinstance(module, nn.Embedding | nn.EmbeddingBag):
+                place = _pretrained_at(root)
+                if place is not None:
+                    self.facts.add("frozen_embedding", names[0], place, record=record)
+
+    def finish(self) -> None:
+        """Add the parts that changed though they were frozen, and the weights that stayed zero."""
+        with torch.no_grad(), disable_current_modes():
+            for (_, name), part in self._parts.items():
+                if not part.is_frozen or part.looks < _LEAST:
+                    continue
+                if (
+                    _sums(part.module) == part.weights
+                    and _statistics(part.module) != part.statistics
+                ):
+                    self.facts.add(
+                        "frozen_statistics",
+                        name,
+                        places.of_class(type(part.module))
+                        or places.of_class(type(part.record.root.root)),
+                        record=part.record,
+                        norms=part.norms,
+                    )
+            for record, module, name in self._zeros.values():
+                weight = module._parameters.get("weight")
+                if weight is not None and not weight.requires_grad and not bool(weight.any()):
+                    self.facts.add(
+                        "frozen_zero",
+                        f"{name}.weight",
+                        places.of_class(type(record.root.root)),
+                        record=record,
+                    )
+
+
+def _frozen_norms(root: nn.Module) -> Iterator[tuple[str, tuple[nn.Module, list[str]]]]:
+    """Yield the outermost frozen parts with batch norms in train mode, and their names.
+
+    A part has weights of its own besides those of norms.
+    """
+    inside: list[str] = []
+    for name, module in root.named_modules():
+        if not name or any(name.startswith(f"{part}.") for part in inside):
+            continue
+        own = list(module.parameters())
+        if not own or any(p.requires_grad for p in own) or all(p.dim() < 2 for p in own):
+            continue
+        norms = [
+            f"{name}.{inner}" if inner else name
+            for inner, part in module.named_modules()
+            if isinstance(part, BatchNormBase)
+            and part.training
+            and part.running_mean is not None
+            and part.momentum != 0
+        ]
+        if norms:
+            inside.append(name)
+            yield name, (module, norms)
+
+
+def _statistics(module: nn.Module) -> float:
+    return sum(
+        float(part.running_mean.double().sum() + part.running_var.double().sum())
+        for part in module.modules()
+        if isinstance(part, BatchNormBase)
+        and part.running_mean is not None
+        and part.running_var is not None
+    )
+
+
+def _sums(module: nn.Module) -> list[float]:
+    own = [p for p in module.parameters() if p.numel() and not p.is_meta]
+    return [float(p.detach().reshape(-1)[:4096].double().sum()) for p in own[:8]]
+
+
+def _pretrained_at(root: nn.Module) -> str | None:
+    """Return where the user's code calls Embedding.from_pretrained without `freeze`."""
+    files = set()
+    for module in root.modules():
+        try:
+            files.add(inspect.getfile(type(module)))
+        except (TypeError, OSError):
+            continue
+    files |= set(linecache.cache)
+    for file in sorted(files):
+        if not places.is_user(file) or places.is_installed(file):
+            continue
+        try:
+            tree = ast.parse("".join(linecache.getlines(file)))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "from_pretrained"
+                and ast.unparse(node.func.value).endswith(("Embedding", "EmbeddingBag"))
+                and len(node.args) < 2
+                and not any(keyword.arg in ("freeze", None) for keyword in node.keywords)
+            ):
+                return f"{places.show(file)}:{node.lineno}"
+    return None

@@ -1,0 +1,160 @@
+"""The labels of losses: batches of one class, padding, and how many samples a batch has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
+from hookcli.models import module_tree, places
+from hookcli.report.findings import Measurement
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.backward import only_tensor
+from hookcli.training.observers.loss_source import user_frame
+from hookcli.training.observers.observer import Observer, line_of
+from hookcli.training.observers.token_match import NLL, matches_of
+from hookcli.training.script.watched_function import TorchCall
+
+SAMPLES, CLASSES = "batch_samples", "loss_classes"  # measurements
+_REGRESSION = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
+               "BinaryCrossEntropyWithLogitsBackward0", "BinaryCrossEntropyBackward0")  # fmt: skip
+_LEAST = 8  # samples in a batch, and looks
+_DENSE = 16  # backward passes of a line that are looked at, one after another
+_MOSTLY = 0.7  # of the batches
+_MOST = 1 << 20
+_PADDED = 0.3  # of the labels
+_ENDS = 0.8  # of the sequences
+_SEQUENTIAL = (nn.RNNBase, nn.MultiheadAttention)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The labels of the backward passes of one line."""
+
+    passes: int = 0
+    looks: int = 0
+    single: int = 0
+    classes: Counter[int] = field(default_factory=Counter)
+    place: str | None = None
+
+
+class LabelClasses(Observer):
+    """Looks at the labels that nodes of the graph have saved, at the first passes of a line."""
+
+    kinds = ("single_class", "padding")
+    before = {"backward": "backward"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lines: dict[Any, _Line] = {}
+
+    def backward(self, call: TorchCall) -> None:
+        """Look at the loss."""
+        line = line_of(call)
+        known = self._lines.setdefault(line, _Line())
+        known.passes += 1
+        if known.passes > _DENSE:
+            return
+        start = only_tensor(call.argument(0, "tensors"))
+        if start is None or start.grad_fn is None:
+            return
+        known.looks += 1
+        known.place = known.place or places.of_frame(user_frame(call.frame))
+        with torch.no_grad(), disable_current_modes():
+            self._look(start, known)
+
+    def _look(self, start: torch.Tensor, known: _Line) -> None:
+        found = []
+        for number, node in enumerate(nodes_behind(start)):
+            if node.name() in NLL or node.name() in _REGRESSION:
+                found.append(node)
+            if number > 200 or len(found) > 1:
+                break
+        try:
+            targets = [node._saved_target for node in found]
+        except RuntimeError:  # changed in place
+            return
+        if known.looks == 1 and len(found) == 1:
+            self._note_samples(targets[0])
+        if len(found) != 1 or found[0].name() not in NLL:
+            known.looks -= 1
+            return
+        target = targets[0]
+        self.facts.look("single_class")
+        if target.dim() == 1 and _LEAST <= target.numel() <= _MOST:
+            classes = torch.unique(target).tolist()
+            known.single += len(classes) == 1
+            known.classes.update(classes)
+        if known.looks == 1:
+            classes = int(found[0]._saved_self.shape[1 if target.dim() else 0])
+            for root in self.seen.roots.values():
+                if root.recent and not root.is_part:
+                    root.measured.append(Measurement(CLASSES, "", None, classes, None))
+            self._look_for_padding(found[0], target, known)
+
+    def _note_samples(self, target: torch.Tensor) -> None:
+        """Note how many samples the targets have, for the layers along a sequence."""
+        if not (target.dim() == 1 or (target.dim() == 2 and target.shape[1] == 1)):
+            return
+        for root in self.seen.roots.values():
+            if not root.recent or root.is_part:
+                continue
+            layers = {
+                names[0]: bool(module.batch_first)
+                for module, names in module_tree.modules(root.root)
+                if isinstance(module, _SEQUENTIAL)
+            }
+            if layers:
+                value = {"samples": int(target.shape[0]), "layers": layers}
+                root.measured.append(Measurement(SAMPLES, "", None, value, None))
+
+    def _look_for_padding(self, node: Node, target: torch.Tensor, known: _Line) -> None:
+        ignored = node._saved_ignore_index
+        ignored = ignored - 2**64 if ignored >= 2**63 else ignored
+        labels = target.flatten()
+        for root in self.seen.roots.values():
+            if not root.recent or root.is_part or labels.numel() > _MOST:
+                continue
+            for match in matches_of(root.recent[-1], labels, ignored):
+                self.facts.look("padding")
+                shape = (-1, match.length) if match.time else (match.length, -1)
+                table = labels.reshape(shape)
+                padded = _padding(table if match.time else table.t(), ignored)
+                if padded is not None:
+                    token, share = padded
+                    self.facts.add(
+                        "loss_values", "padding", known.place, token=token, share=share,
+                        ignored=ignored,
+                    )  # fmt: skip
+                return
+
+    def finish(self) -> None:
+        """Add the lines whose batches have one class each."""
+        for known in self._lines.values():
+            mostly = known.looks >= _LEAST and known.single >= _MOSTLY * known.looks
+            if mostly and len(known.classes) > 1:
+                self.facts.add(
+                    "single_class",
+                    "",
+                    known.place,
+                    classes=len(known.classes),
+                    single=known.single,
+                    looks=known.looks,
+                )
+
+
+def _padding(table: torch.Tensor, ignored: int) -> tuple[int, float] | None:
+    """Return the token with which sequences end, and its share, if it looks like padding."""
+    last = table[:, -1]
+    token = int(last.mode().values)
+    if token == ignored or table.shape[0] < 2:
+        return None
+    run = (table == token).flip(1).long().cumprod(1).sum(1)  # how often it ends a sequence
+    share = float(run.sum()) / table.numel()
+    many = float((run >= 2).float().mean())
+    whole = bool((run == table.shape[1]).all())
+    return (token, share) if share >= _PADDED and many >= _ENDS and not whole else None

@@ -1,0 +1,179 @@
+"""What the loss functions in the graph of a loss get, and whether that is what they are made for.
+
+Each function looks at one node of autograd, and returns the name of what it has found, with values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node
+
+_MOST = 1 << 20  # elements of a tensor that is read
+_OUTSIDE = 0.2  # of the targets
+_MARGIN = 0.05  # of the range of an activation
+_CLASSES = 5
+_CLOSE = 1e-3
+_DEEP = 8  # nodes behind a target
+
+# Activations at the end of a model, with their least and largest values.
+_RANGES = {
+    "SigmoidBackward0": ("a sigmoid", 0.0, 1.0),
+    "SoftmaxBackward0": ("a softmax", 0.0, 1.0),
+    "TanhBackward0": ("a tanh", -1.0, 1.0),
+    "ReluBackward0": ("a ReLU", 0.0, math.inf),
+    "SoftplusBackward0": ("a softplus", 0.0, math.inf),
+}
+Finding = tuple[str, dict[str, Any]] | None
+
+
+def _behind(node: Node | None, argument: int = 0) -> Node | None:
+    """Return the node that computed an argument, before changes of shape and dtype."""
+    following = () if node is None else node.next_functions
+    found = following[argument][0] if argument < len(following) else None
+    while found is not None and found.name() in SAME_VALUES:
+        found = found.next_functions[0][0]
+    return found
+
+
+def regression(node: Node) -> Finding:
+    """Return that targets are outside of what the model's last activation can give."""
+    made = _behind(node)
+    if made is None or made.name() not in _RANGES:
+        return None
+    target = node._saved_target
+    if not 0 < target.numel() <= _MOST:
+        return None
+    what, low, high = _RANGES[made.name()]
+    margin = _MARGIN * (high - low if math.isfinite(high) else 1.0)
+    values = target.detach().float()
+    outside = (values < low - margin) | (values > high + margin)
+    share = float(outside.float().mean())
+    if share < _OUTSIDE:
+        return None
+    found = {"what": what, "low": float(values.min()), "high": float(values.max()), "share": share}
+    return "regression", found
+
+
+def clipped_logits(node: Node) -> Finding:
+    """Return that logits are the result of ReLU: no class is ever unlikely."""
+    made = _behind(node)
+    if made is not None and made.name() == "LogSoftmaxBackward0":
+        made = _behind(made)
+    binary = "BinaryCrossEntropyWithLogits" in node.name()
+    if made is not None and made.name() == "SigmoidBackward0" and not binary:
+        classes = int(node._saved_self.shape[1 if node._saved_self.dim() > 1 else 0])
+        return "sigmoid", {"least": math.log(1 + (classes - 1) * math.exp(-1))}
+    if made is None or made.name() != "ReluBackward0":
+        return None
+    return "relu", {"loss": "binary_cross_entropy_with_logits" if binary else "cross_entropy"}
+
+
+def one_class(node: Node) -> Finding:
+    """Return that there is one class, so that the loss is 0 whatever the model gives."""
+    logs = node._saved_self
+    return ("one_class", {}) if logs.dim() > 1 and logs.shape[1] == 1 else None
+
+
+def cosines(node: Node) -> Finding:
+    """Return that logits are cosines, between -1 and 1: the softmax of many stays flat."""
+    logs = _behind(node)
+    if logs is None or logs.name() != "LogSoftmaxBackward0":
+        return None
+    made = _behind(logs)
+    while made is not None and made.name() in ("MaskedFillBackward0", "ToCopyBackward0"):
+        made = _behind(made)
+    result = logs._saved_result
+    classes = int(result.shape[logs._saved_dim if logs._saved_dim < result.dim() else -1])
+    if made is None or classes < _CLASSES or not _are_cosines(made):
+        return None
+    least = math.log(1 + (classes - 1) * math.exp(-2))
+    return "cosines", {"classes": classes, "least": least}
+
+
+def _are_cosines(node: Node) -> bool:
+    if node.name() == "CosineSimilarityBackward0":
+        return True
+    if node.name() not in ("MmBackward0", "BmmBackward0"):
+        return False
+    first, second = node._saved_self, node._saved_mat2
+    sides = [(first, -1), (second, -2)]
+    known = [(side, dim) for side, dim in sides if side is not None and side.numel() <= _MOST]
+    if not known:
+        return False
+    for side, dim in known:
+        norms = side.detach().float().norm(dim=dim)
+        if side.shape[dim] < 2 or not bool(((norms - 1).abs() < _CLOSE).all()):
+            return False
+    return len(known) == 2 or _is_normalized(node)
+
+
+def _is_normalized(node: Node) -> bool:
+    """Return whether both factors of a product are quotients, as of F.normalize."""
+    made = [_behind(node, 0), _behind(node, 1)]
+    return all(one is None or one.name() == "DivBackward0" for one in made)
+
+
+_PICKS = {
+    "MaxBackward0", "MaxBackward1", "AmaxBackward0", "MinimumBackward0", "GatherBackward0",
+    "MinBackward0", "MinBackward1", "AminBackward0",
+}  # fmt: skip
+
+
+def bootstrapped(node: Node) -> Finding:
+    """Return that the target of a loss is a reward plus a value of the model, with a gradient."""
+    target = node.next_functions[1][0] if len(node.next_functions) > 1 else None
+    while target is not None and target.name() in SAME_VALUES:
+        target = target.next_functions[0][0]
+    if target is None or target.name() != "AddBackward0":
+        return None
+    sides = [behind for behind, _ in target.next_functions]
+    if len([one for one in sides if one is not None]) != 1:
+        return None
+    current, factor = next(one for one in sides if one is not None), False
+    for _ in range(_DEEP):
+        if current.name() in _PICKS:
+            return ("bootstrapped", {}) if factor else None
+        factor = factor or current.name() == "MulBackward0"
+        graded = [one for one, _ in current.next_functions if one is not None]
+        if len(graded) != 1:
+            return None
+        current = graded[0]
+    return None
+
+
+def negated(start: torch.Tensor) -> Finding:
+    """Return that the whole loss is a loss function of PyTorch with a minus sign."""
+    node, sign = start.grad_fn, 1
+    while node is not None and (node.name() in SAME_VALUES or node.name() in _SCALES):
+        sign = -sign if node.name() == "NegBackward0" else sign
+        graded = [one for one, _ in node.next_functions if one is not None]
+        node = graded[0] if len(graded) == 1 else None
+    if node is None or sign > 0 or node.name() not in _NAMES:
+        return None
+    return "negated", {"loss": _NAMES[node.name()]}
+
+
+_SCALES = {"NegBackward0", "MeanBackward0", "SumBackward0", "DivBackward0"}
+_NAMES = {
+    "NllLossBackward0": "cross_entropy",
+    "NllLoss2DBackward0": "cross_entropy",
+    "MseLossBackward0": "mse_loss",
+    "SmoothL1LossBackward0": "smooth_l1_loss",
+    "HuberLossBackward0": "huber_loss",
+    "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
+    "BinaryCrossEntropyBackward0": "binary_cross_entropy",
+}
+_REGRESSION = (regression, bootstrapped)
+LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
+    "MseLossBackward0": _REGRESSION,
+    "SmoothL1LossBackward0": _REGRESSION,
+    "HuberLossBackward0": _REGRESSION,
+    "NllLossBackward0": (clipped_logits, cosines, one_class),
+    "NllLoss2DBackward0": (clipped_logits, cosines, one_class),
+    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits,),
+}

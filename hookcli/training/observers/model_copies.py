@@ -1,0 +1,191 @@
+"""Models that a script calls and no optimizer trains: averages, targets, teachers."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.models import places
+from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.observers.observer import LookSchedule, Observer
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+
+_LEAST = 60  # steps
+_LOOKS = 3
+_FEW = 8  # parameters that are compared
+# Names of copies that a training updates. Others, as of a reference policy, stay on purpose.
+_UPDATED = {"target", "tgt", "ema", "momentum", "slow", "averaged", "shadow", "avg"}
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A root without an optimizer, at the looks after its first call."""
+
+    root: RootWatch
+    first: list[float]
+    calls: int
+    looks: int = 0
+    changed: bool = False
+    trains: int = 0  # looks at which it was in train mode
+    steps: int = 0  # since the first look
+    twin: RootWatch | None = None  # a trained root of the same form
+
+
+class ModelCopies(Observer):
+    """Looks at the models that are called only: whether they change, and in which mode they are."""
+
+    kinds = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy")
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._copies: dict[int, _Copy] = {}
+        self._schedule = LookSchedule()
+        self._steps = 0
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Look at the roots that no optimizer has."""
+        self._steps += 1
+        if len(self.seen.roots) < 2 or not self._schedule.is_due(None):
+            return
+        for root in list(self.seen.roots.values()):
+            if root.is_bound or root.is_part or not isinstance(root.root, nn.Module):
+                continue
+            known = self._copies.get(id(root))
+            values = _values(root.root)
+            if known is None:
+                if len(self._copies) < 16:
+                    self.facts.look(*self.kinds)
+                    copied = _Copy(root, values, root.known_calls or 0, steps=self._steps)
+                    copied.twin = self._twin_of(root)
+                    self._copies[id(root)] = copied
+                continue
+            known.looks += 1
+            known.changed |= values != known.first
+            known.trains += root.root.training
+            known.twin = known.twin or self._twin_of(root)
+
+    def _twin_of(self, root: RootWatch) -> RootWatch | None:
+        """Return a trained root, or a part of one, with the same names and shapes."""
+        form = _form(root.root)
+        for record in self.seen.records:
+            if record.root is not root and _form(record.root.root) == form:
+                return record.root
+        return None
+
+    def finish(self) -> None:
+        """Add what the copies are."""
+        held = self.seen.held_ids()
+        for known in self._copies.values():
+            root = known.root
+            known.changed |= _values(root.root) != known.first
+            if root.is_bound or root.is_part or root.parameter_ids() & held:
+                continue
+            place = places.of_class(type(root.root))
+            stale = _stale(root.root, known.twin)
+            if known.changed and stale and not root.root.training:
+                self.facts.add(
+                    "stale_statistics", root.name, place, norms=len(stale), first=stale[0]
+                )
+            steps = self._steps - known.steps
+            if known.changed:
+                continue
+            own = set(root.name.lower().replace(".", "_").split("_"))
+            named = own & _UPDATED or any(part.endswith(("ema", "target")) for part in own)
+            if known.twin is not None and named and steps >= _LEAST and not _may_be_updated():
+                self.facts.add("unchanged_copy", root.name, place, of=known.twin.name, steps=steps)
+            elif known.trains == known.looks >= _LOOKS and root.graphless and not root.evaluations:
+                sensitive = [
+                    name
+                    for name, part in root.root.named_modules()
+                    if isinstance(part, BatchNormBase)
+                    or (isinstance(part, DropoutBase) and getattr(part, "p", 0.0) != 0)
+                ]
+                if sensitive:
+                    self.facts.add(
+                        "teacher_mode", root.name, place, modules=sensitive, calls=root.graphless
+                    )
+        self._find_trained_copy()
+
+    def _find_trained_copy(self) -> None:
+        """Add that copies of the optimizer's model get the gradients, and it is never called."""
+        for record in self.seen.records:
+            root = record.root
+            if root.known_calls or any(p.grad is not None for p in record.own):
+                continue
+            form = _form(root.root)
+            copies = [
+                other
+                for other in self.seen.roots.values()
+                if other is not root and not other.is_bound and _form(other.root) == form
+            ]
+            called = [one for one in copies if one.forwards or one.known_calls]
+            if form and called:
+                self.facts.add(
+                    "trained_copy",
+                    root.name,
+                    places.of_class(type(root.root)),
+                    record=record,
+                    copy=called[-1].name,
+                    copies=len(called),
+                )
+
+
+def _form(module: nn.Module) -> tuple[Any, ...]:
+    return (type(module), *((name, tuple(p.shape)) for name, p in module.named_parameters()))
+
+
+def _values(module: nn.Module) -> list[float]:
+    """Return sums of a few parameters, which an update changes."""
+    parameters = [p for p in module.parameters() if p.numel() and not p.is_meta]
+    with torch.no_grad(), disable_current_modes():
+        return [float(p.detach().reshape(-1)[:4096].double().sum()) for p in parameters[:_FEW]]
+
+
+def _stale(module: nn.Module, twin: RootWatch | None) -> list[str]:
+    """Return the batch norms whose running statistics are those of the constructor.
+
+    The same ones of the model that is trained are others.
+    """
+    if twin is None:
+        return []
+    others = dict(twin.root.named_modules())
+    found = []
+    for name, part in module.named_modules():
+        other = others.get(name)
+        if _is_initial(part) and isinstance(other, BatchNormBase) and not _is_initial(other):
+            found.append(name)
+    return found
+
+
+def _is_initial(part: nn.Module | None) -> bool:
+    if not isinstance(part, BatchNormBase) or part.running_mean is None:
+        return False
+    mean, variance = part.running_mean, part.running_var
+    with torch.no_grad(), disable_current_modes():
+        return bool((mean == 0).all()) and variance is not None and bool((variance == 1).all())
+
+
+_UPDATES = re.compile(
+    r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters"
+)
+
+
+def _may_be_updated() -> bool:
+    """Return whether the script has code that writes weights, maybe later than was seen."""
+    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+    own = [
+        file
+        for file in {*files, *linecache.cache}
+        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
+    ]
+    return not own or any(
+        _UPDATES.search(line) for file in own for line in linecache.getlines(file)
+    )

@@ -1,0 +1,187 @@
+"""How often a script resets gradients between its backward passes and steps; what it clips.
+
+Only scripts with one optimizer are followed, whose calls alone tell what happens to its gradients.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from hookcli.models import places
+from hookcli.training.norms import is_not_zero, local, outside_modes
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.records import Record, parameters_of
+from hookcli.training.script.watched_function import TorchCall
+
+_READ = 4  # parameters whose gradients are looked at
+_LEAST = 3  # looks
+_PASSES = 6  # backward passes
+_HALF = 0.5  # of the backward passes
+
+
+@dataclass(slots=True)
+class _Clip:
+    """A line that clips: how often there was something to clip, at the looks."""
+
+    place: str | None
+    looks: int = 0
+    empty: int = 0
+    exhausted: int = 0
+
+
+class StepOrder(Observer):
+    """Counts backward passes whose gradients are erased, steps without a reset, empty clipping."""
+
+    kinds = ("lost_backward", "kept_gradients", "nothing_clipped")
+    before = {  # noqa: RUF012
+        "backward": "backward",
+        "zero_grad": "zero_grad",
+        "module_zero_grad": "module_zero_grad",
+        "clip_grad_norm_": "clip",
+    }
+    after = {"clip_grad_norm_": "clipped"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._only: Any = None  # the optimizer, while it is the only one
+        self._is_alone = True
+        self._parameters: list[torch.Tensor] = []
+        self._record: Record | None = None
+        self._line: tuple[str, int] | None = None  # of the last backward pass
+        self._place: str | None = None  # of the first one
+        self._pending = 0  # backward passes since the last reset or step
+        self._last = ""  # what happened last: "backward", "reset", "step"
+        self._passes: Counter[Any] = Counter()  # by line
+        self._lost: Counter[Any] = Counter()
+        self._lost_at: str | None = None
+        self._used: set[Any] = set()  # lines of backward passes that steps used
+        self._steps = self._resets = self._kept = self._looks = 0
+        self._schedule = LookSchedule()
+        self._clips: dict[Any, _Clip] = {}
+        self._exhausted = False
+
+    # The order.
+
+    def backward(self, call: TorchCall) -> None:
+        """Note a backward pass."""
+        if not self._is_alone:
+            return
+        line = line_of(call)
+        if self._place is None:
+            self._place = places.of_frame(call.frame)
+        if self._last == "step" and self._resets and self._schedule.is_due("kept"):
+            self._looks += 1
+            self._kept += self._has_gradients()
+        self._line, self._last = line, "backward"
+        self._pending += 1
+        self._passes[line] += 1
+
+    def zero_grad(self, call: TorchCall) -> None:
+        """Note that an optimizer erases gradients."""
+        optimizer = call.argument(0, "self")
+        if self._only is None:
+            self._only = optimizer
+            self._parameters = parameters_of(optimizer)[:_READ]
+        elif optimizer is not self._only:
+            self._is_alone = False
+        self._reset(call)
+
+    def module_zero_grad(self, call: TorchCall) -> None:
+        """Note that a module erases gradients."""
+        if self._is_alone and self._parameters:
+            module = call.argument(0, "self")
+            if any(p is self._parameters[0] for p in module.parameters()):
+                self._reset(call)
+
+    def _reset(self, call: TorchCall) -> None:
+        if not self._is_alone:
+            return
+        if self._pending and self._has_gradients(read=False):
+            if self._is_inside_step(call.frame):  # a closure, which LBFGS calls several times
+                self._is_alone = False
+                return
+            self._lost[self._line] += self._pending
+            self._lost_at = self._lost_at or places.of_frame(call.frame)
+        self._pending, self._last = 0, "reset"
+        self._resets += 1
+
+    def _is_inside_step(self, frame: FrameType | None) -> bool:
+        while frame is not None:
+            if frame.f_code.co_name == "step" and frame.f_locals.get("self") is self._only:
+                return True
+            frame = frame.f_back
+        return False
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note a step."""
+        if self._only is None:
+            self._only = optimizer
+            self._parameters = parameters_of(optimizer)[:_READ]
+        elif optimizer is not self._only:
+            self._is_alone = False
+        if not self._is_alone:
+            return
+        self.facts.look("lost_backward", "kept_gradients")
+        self._record = self._record or (records[0] if records else None)
+        self._steps += 1
+        if self._pending:
+            self._used.add(self._line)
+        self._pending, self._last = 0, "step"
+
+    def _has_gradients(self, *, read: bool = True) -> bool:
+        """Return whether one of the first parameters has a gradient; `read` looks at its values."""
+        there = [p.grad for p in self._parameters if p.grad is not None]
+        if not read:
+            return bool(there)
+        with torch.no_grad(), outside_modes():
+            return any(bool(is_not_zero(local(grad))) for grad in there)
+
+    # Clipping.
+
+    def clip(self, call: TorchCall) -> None:
+        """Note a generator of parameters that has nothing left."""
+        given = call.argument(0, "parameters")
+        self._exhausted = hasattr(given, "gi_frame") and given.gi_frame is None
+
+    def clipped(self, call: TorchCall) -> None:
+        """Note whether there was anything to clip."""
+        line = line_of(call)
+        known = self._clips.get(line)
+        if known is None:
+            if len(self._clips) >= _READ * _READ:
+                return
+            known = self._clips[line] = _Clip(places.of_frame(call.frame))
+        if not self._schedule.is_due(line):
+            return
+        self.facts.look("nothing_clipped")
+        known.looks += 1
+        known.exhausted += self._exhausted
+        with torch.no_grad(), outside_modes():
+            known.empty += self._exhausted or float(call.result) == 0
+
+    # The end.
+
+    def finish(self) -> None:
+        """Add what happened in nearly all steps."""
+        for known in self._clips.values():
+            if known.looks >= _LEAST and known.empty >= known.looks - (known.exhausted > 0):
+                used_up = known.exhausted > 0
+                self.facts.add("nothing_clipped", "", known.place, exhausted=used_up)
+        if not self._is_alone or not self._steps:
+            return
+        for line, lost in self._lost.items():
+            passes = self._passes[line]
+            if line in self._used and passes >= _PASSES and lost > _HALF * passes:
+                self._add("lost_backward", lost=lost, passes=passes, at=self._lost_at)
+        often = self._resets >= 2 and self._steps >= 4 * self._resets
+        if often and self._looks >= _LEAST and self._kept >= _HALF * self._looks:
+            self._add("kept_gradients", steps=self._steps, resets=self._resets)
+
+    def _add(self, kind: str, **values: Any) -> None:
+        self.facts.add(kind, "", self._place, record=self._record, **values)

@@ -1,0 +1,144 @@
+"""Which function makes samples depend on each other, or on their place in the batch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import hookcli
+
+SEQUENCES = torch.randn(4, 6, 8, generator=torch.Generator().manual_seed(1))
+
+
+class Net(nn.Module):
+    """A linear layer around what each test adds."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 3)
+        self.make()
+
+    def make(self):
+        """Add layers."""
+
+
+class BatchAsTime(Net):
+    def make(self):
+        self.rnn = nn.GRU(8, 8)
+
+    def forward(self, x):
+        return self.last(self.rnn(self.first(x))[0][:, -1])
+
+
+class BatchAsKeys(Net):
+    def make(self):
+        self.att = nn.MultiheadAttention(8, 2)
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.last(self.att(x, x, x)[0][:, 0])
+
+
+class SoftmaxOverBatch(Net):
+    def forward(self, x):
+        return self.last(F.softmax(self.first(x[:, 0]), dim=0))
+
+
+class ViewOfDirections(Net):
+    def make(self):
+        self.rnn = nn.GRU(8, 4, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        _, state = self.rnn(self.first(x))
+        state = F.dropout(state.view(len(x), 8), 0.1, self.training)
+        return self.last(state)
+
+
+class FirstSampleForAll(Net):
+    def forward(self, x):
+        x = self.first(x[:, 0])
+        return self.last(torch.relu(x + x[0]))
+
+
+class LastSampleOnly(Net):
+    def make(self):
+        self.rnn = nn.GRU(8, 8, batch_first=True)
+
+    def forward(self, x):
+        return self.last(self.rnn(self.first(x))[0][-1])
+
+
+class PositionsBySample(Net):
+    def make(self):
+        self.register_buffer("table", torch.randn(50, 1, 8))
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x) + self.table[: x.size(0)]))
+
+
+MIXED = {
+    BatchAsTime: "'rnn' (GRU) has batch_first=False",
+    BatchAsKeys: "'att' (MultiheadAttention) has batch_first=False",
+    SoftmaxOverBatch: "`softmax` at ",
+    ViewOfDirections: "`view` at ",
+    FirstSampleForAll: "`indexing` at ",
+    LastSampleOnly: "output depends on one sample only, number 3",
+    PositionsBySample: "`add` at ",
+}
+
+
+def finding(kind):
+    report = hookcli.check(kind(), inputs=SEQUENCES)
+    rows = [row for row in report.checks if row.rule == "batch_independent"]
+    assert len(rows) == 1
+    return rows[0]
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_the_function_that_mixes_samples_is_named(kind):
+    row = finding(kind)
+    assert row.status == "fail"
+    assert row.message.startswith(MIXED[kind])
+    source = kind.forward.__code__
+    if kind is not LastSampleOnly:
+        line = int(row.place.rpartition(":")[2])
+        assert source.co_firstlineno < line <= source.co_firstlineno + 3
+
+
+class PositionsByTime(PositionsBySample):
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x) + self.table[: x.size(1)].transpose(0, 1)))
+
+
+class TimeFirst(BatchAsTime):
+    def forward(self, x):
+        return self.last(self.rnn(self.first(x).transpose(0, 1))[0].transpose(0, 1))
+
+
+class FlatAndBack(Net):
+    def forward(self, x):
+        flat = self.first(x).reshape(-1, 8)
+        return self.last(F.softmax(flat, dim=1).view(x.shape))
+
+
+class NoiseOfEachSample(Net):
+    def forward(self, x):
+        return self.last(self.first(x) + torch.randn_like(x))
+
+
+@pytest.mark.parametrize("kind", [PositionsByTime, TimeFirst, FlatAndBack, NoiseOfEachSample])
+def test_independent_samples_are_not_accused(kind):
+    assert finding(kind).status != "fail"
+
+
+def test_positions_name_their_tensor():
+    assert "entry i of 'table'" in finding(PositionsBySample).message
+
+
+def test_the_output_of_one_sample_is_that_of_plain_pytorch():
+    model = LastSampleOnly().eval()
+    other = torch.cat((torch.randn(3, 6, 8), SEQUENCES[3:]))
+    assert torch.equal(model(SEQUENCES), model(other))

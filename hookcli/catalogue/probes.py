@@ -126,6 +126,8 @@ _ROWS = (
             ("masked_shares", "the softmaxes in the autograd graph", "MaskedShares"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
+            ("half_values", "the dtypes in the autograd graph", "HALVES"),
+            ("norm_dimensions", "the norms in the autograd graph", "NormDimension"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),
@@ -140,7 +142,7 @@ _ROWS = (
         for name, cost, result in (
             ("logit_activations", "the softmaxes in the autograd graph", "LogitActivation"),
             ("noise_scales", "the terms of the loss, read from its autograd graph", "NoiseScale"),
-            ("loss_signs", "the terms of the loss, read from its autograd graph", "LossSign"),
+            ("loss_signs", "the terms of the loss, read from its autograd graph", "SignedTerm"),
             ("token_targets", "a comparison of targets with the batch", "TokenTargets"),
         )
     ),
@@ -171,6 +173,10 @@ _ROWS = (
             ("batch_norms", "a look at the batch norms that ran", "BatchNormState"),
             ("trained_masks", "a look at corners of square parameters", "TrainedMask"),
             ("equal_units", "a look at two rows of each weight", "EqualUnits"),
+            ("frozen_norms", "a look at the batch norms that ran", "FrozenNorm"),
+            ("padding_vectors", "a look at the inputs of embeddings", "PaddingVector"),
+            ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
+            ("position_tensors", "a look at the names of tensors", "PositionTensor"),
         )
     ),
     *(
@@ -186,6 +192,8 @@ _ROWS = (
             ("module_backwards", "ModuleBackward"),
             ("unread_inputs", "UnreadInput"),
             ("repeated_modules", "RepeatedModule"),
+            ("causal_code", "CausalCode"),
+            ("squeezes", "Squeeze"),
         )
     ),
     Probe(
@@ -336,6 +344,42 @@ _ROWS = (
         {"overfit": "trainability:OVERFIT"},
         repeats_batch=True,
         trains=True,
+    ),
+    Probe(
+        "later_positions",
+        "two additional forwards in eval mode for each input, only if code or loss are causal",
+        Way.RERUNS,
+        "trainability.order_of_time:later",
+        {"later_positions": "trainability:LATER"},
+        repeats_batch=True,
+        after="causal_code",
+    ),
+    Probe(
+        "position_effect",
+        "one to four additional forwards in eval mode, only if tensors of positions exist",
+        Way.RERUNS,
+        "trainability.order_of_time:effect",
+        {"position_effect": "trainability:POSITION_EFFECT"},
+        repeats_batch=True,
+        after="position_tensors",
+    ),
+    Probe(
+        "half_overflow",
+        "one additional forward, only if operators compute in float16",
+        Way.RERUNS,
+        "trainability.half_overflow:measure",
+        {"half_overflow": "trainability:HALF_OVERFLOW"},
+        repeats_batch=True,
+        after="half_values",
+    ),
+    Probe(
+        "one_sample",
+        "one to three additional forwards in eval mode, only if the code calls `squeeze()`",
+        Way.RERUNS,
+        "samples.single:measure",
+        {"one_sample": "runs:ONE_SAMPLE"},
+        repeats_batch=True,
+        after="squeezes",
     ),
     Probe(
         "causality",

@@ -31,7 +31,7 @@ _FIRST = (
     "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
     "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
     "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
-    "dead_units",
+    "causal_mask", "padding_tokens", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from weakref import WeakSet
 
 import torch
 from torch import nn
@@ -22,6 +23,7 @@ from hookcli.models.scripted import is_scripted
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Attempt, Mode, Spec
 from hookcli.text import first_line
+from hookcli.torch_private import BatchNormBase
 
 _ON_CPU = "omit `--device` to run on the CPU"
 
@@ -122,10 +124,28 @@ def set_mode(model: Model, mode: Mode) -> None:
     if mode == "as-is":
         return
     training = mode == "train"
+    asleep = _in_eval_mode(model.root) if training and model.root.training else []
     if _accepts_one(model.root.train):
         model.root.train(training)
     else:
         nn.Module.train(model.root, training)
+    _woken.update(module for module in asleep if module.training)
+
+
+_woken: WeakSet[nn.Module] = WeakSet()
+
+
+def was_in_eval_mode(module: nn.Module) -> bool:
+    """Whether a module was in eval mode, inside a model in train mode, before `train()` ran."""
+    return isinstance(module, BatchNormBase) and module in _woken
+
+
+def _in_eval_mode(root: nn.Module) -> list[nn.Module]:
+    return [
+        module
+        for module, _ in module_tree.modules(root)
+        if isinstance(module, BatchNormBase) and not module.training
+    ]
 
 
 def _accepts_one(function: object) -> bool:

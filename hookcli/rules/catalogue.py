@@ -32,6 +32,7 @@ from hookcli.rules.activations import (
     initialization,
     saturated,
 )
+from hookcli.rules.forwards import half_overflow, order_of_time, single_sample
 from hookcli.rules.gradients import (
     all_frozen,
     connected,
@@ -44,7 +45,12 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
-from hookcli.rules.patterns import call_state, graph_patterns, module_values, user_code
+from hookcli.rules.patterns import (
+    call_state,
+    graph_patterns,
+    module_values,
+    user_code,
+)
 from hookcli.rules.rule import Rule
 from hookcli.rules.script import (
     batch_contents,
@@ -155,11 +161,17 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
         graph_patterns.SIMILARITY,
+        graph_patterns.NORM_DIMENSION,
         graph_patterns.SHORTCUT,
         call_state.RULE,
         module_values.STATISTICS,
         module_values.MASK,
         module_values.EQUAL,
+        module_values.PADDING_RULE,
+        single_sample.RULE,
+        half_overflow.RULE,
+        order_of_time.LATER_RULE,
+        order_of_time.POSITIONS_RULE,
         batch_norm_single.RULE,
         eval_mode.STATELESS,
         eval_mode.DROPOUT,

@@ -112,11 +112,17 @@ RULES = [
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
     ("self_similarity", "warning", "diagnoses", {}),
+    ("norm_dimension", "warning", "diagnoses", {}),
     ("shortcuts", "warning", "diagnoses", {}),
     ("state_between_calls", "warning", "diagnoses", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
     ("equal_units", "warning", "diagnoses", {}),
+    ("padding_tokens", "warning", "diagnoses", {}),
+    ("single_sample", "warning", "diagnoses", {}),
+    ("half_overflow", "warning", "diagnoses", {}),
+    ("causal_mask", "warning", "diagnoses", {}),
+    ("position_effect", "warning", "diagnoses", {}),
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
@@ -241,8 +247,10 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "idle_terms custom_functions function_gradients activations loss_inputs "
             "logit_activations noise_scales loss_signs token_targets loss_broadcasts reshaped_axes "
             "class_dimension softmax_axes masked_shares single_norms linear_chains "
-            "self_similarities self_sums changed_shortcuts kept_tensors call_state batch_norms "
-            "trained_masks equal_units "
+            "self_similarities norm_dimensions self_sums changed_shortcuts kept_tensors "
+            "call_state batch_norms frozen_norms trained_masks equal_units padding_vectors "
+            "inverted_masks squeezes one_sample half_values half_overflow causal_code "
+            "later_positions position_tensors position_effect "
             "shared_memory unregistered discarded_results module_backwards unread_inputs "
             "repeated_modules",
         ),

@@ -3,15 +3,20 @@
 `batch_norms`: batch norms whose running statistics are those of the last batch, or that ran in eval
 mode with the statistics of a new module. `trained_masks`: parameters with the values of an additive
 mask. `equal_units`: layers all of whose units have equal weights and equal gradients.
+`frozen_norms`: batch norms that train although their weights are frozen, or that were in eval mode.
+`padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
+padding that hide everything else. `position_tensors`: tensors with positions, by their name.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
 from torch import nn
 
+from hookcli.engine.prepare import was_in_eval_mode
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
@@ -20,10 +25,17 @@ from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
+POSITIONS = "position_tensors"
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
 _MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
 _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_MOST = 8  # tensors or rows that are looked at
 _LARGEST = 2**22  # elements of a parameter that may be a mask
+_ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
+_POSITION = re.compile(
+    r"(^|[._])(pos|pe|position|positions|positional|pos_\w+|position\w*_\w+)($|\.)"
+)
 
 
 class ModuleValues(ProbeWatcher):
@@ -42,6 +54,11 @@ class ModuleValues(ProbeWatcher):
         self._root, self._seen, self._has_looked = model.root, set(), False
         for probe in self._probes:
             self._add(probe, "", {"count": 1})
+        self._padded: list[torch.Tensor] = []  # where the inputs of embeddings are padding
+        for info in (*model.parameters(), *model.buffers()) if POSITIONS in self._probes else ():
+            with where_possible():
+                if _POSITION.search(info.name.lower()) and _tells_rows_apart(info.tensor):
+                    self._add(POSITIONS, info.name, {"shape": [*info.tensor.shape]})
         for info in model.parameters() if MASKS in self._probes else ():
             with where_possible():
                 if info.tensor.requires_grad and _is_mask(info.tensor):
@@ -57,8 +74,12 @@ class ModuleValues(ProbeWatcher):
         self.gradients(model)
 
     def enter(self, call: Call, batch: CallInputs) -> None:
-        """Look at a batch norm when it runs."""
+        """Look at a batch norm, an embedding or an attention when it runs."""
         module = call.module
+        if isinstance(module, (nn.Embedding, *_ATTENTION)) and not self._has_looked:
+            with where_possible():
+                self._tokens(call, module, batch)
+            return
         if not isinstance(module, BatchNormBase) or NORMS not in self._probes:
             return
         if call.name is None or call.name in self._seen or self._root is None:
@@ -75,6 +96,39 @@ class ModuleValues(ProbeWatcher):
                 self._add(NORMS, name, {"momentum": float(momentum), "place": place})
         elif not module.training and is_training and _is_new(module):
             self._add(NORMS, name, {"momentum": None, "place": place})
+        if not module.training or not module.track_running_stats or FROZEN not in self._probes:
+            return
+        weights = list(module.parameters(recurse=False))
+        frozen = bool(weights) and not any(one.requires_grad for one in weights)
+        if frozen or was_in_eval_mode(module):
+            value = {"frozen": frozen, "eval": was_in_eval_mode(module), "place": place}
+            self._add(FROZEN, name, value)
+
+    def _tokens(self, call: Call, module: nn.Module, batch: CallInputs) -> None:
+        """Look at the vector of padding, and whether masks hide it."""
+        args, kwargs = batch
+        if isinstance(module, nn.Embedding):
+            ids, pad = args[0] if args else None, module.padding_idx
+            if pad is None or not isinstance(ids, torch.Tensor) or ids.dim() != 2:
+                return
+            padded = ids == pad
+            self._padded += [padded] if len(self._padded) < _MOST else []
+            vector, name = module.weight.detach()[pad], call.name or ""
+            looks = PADDING in self._probes and module.weight.requires_grad
+            if looks and name not in self._seen and bool(padded.any()) and bool(vector.any()):
+                self._seen.add(name)
+                self._add(PADDING, name, {"token": pad, "place": call.place})
+            return
+        for key in ("key_padding_mask", "src_key_padding_mask"):
+            mask = kwargs.get(key)
+            if INVERTED not in self._probes or not isinstance(mask, torch.Tensor):
+                continue
+            hidden = mask if mask.dtype is torch.bool else mask < _MASKED
+            for padded in self._padded:
+                found = padded.shape == hidden.shape and bool(padded.any())
+                if found and torch.equal(hidden, ~padded) and INVERTED not in self._seen:
+                    self._seen.add(INVERTED)
+                    self._add(INVERTED, call.name or "", {"argument": key, "place": call.place})
 
     def gradients(self, model: Model) -> None:
         """Look at the weights and their gradients."""
@@ -90,6 +144,15 @@ class ModuleValues(ProbeWatcher):
 
     def _add(self, probe: str, name: str, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name, None, value, None))
+
+
+def _tells_rows_apart(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor has vectors that differ, as those of positions do."""
+    plain = tensor.detach()
+    if not plain.is_floating_point() or plain.dim() < 2 or plain.is_meta:
+        return False
+    rows = plain.reshape(-1, plain.shape[-1])[:_MOST]
+    return len(rows) > 1 and bool((rows[1:] != rows[:1]).any())
 
 
 def _is_new(norm: BatchNormBase) -> bool:

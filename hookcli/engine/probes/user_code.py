@@ -4,6 +4,8 @@
 method `backward` of a module, which autograd never calls. `unread_inputs`: arguments of the model's
 forward that the batch contains and that its code does not read. `repeated_modules`: lists that
 multiply a new module, as `[nn.Linear(4, 4)] * 3`, which has one module three times.
+`causal_code`: what tells that later positions must be hidden. `squeezes`: calls of `squeeze`
+without a dimension.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import inspect
 import linecache
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +30,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
-REPEATED = "repeated_modules"
+REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
 
 # Methods of tensors alone that return a new tensor and change nothing.
 _METHODS = frozenset({
@@ -87,7 +90,8 @@ class UserCode(ProbeWatcher):
             self._add(probe, "", {"count": len(self._kinds)})
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
-            for function in _functions(kind) if DISCARDED in self._probes else ():
+            functions = [*_functions(kind)]
+            for function in functions if DISCARDED in self._probes else ():
                 for what, place in _discarded(function):
                     if (what, place) not in seen and len(seen) < _MOST:
                         seen.add((what, place))
@@ -96,6 +100,11 @@ class UserCode(ProbeWatcher):
             if isinstance(backward, FunctionType) and _takes_gradients(backward):
                 place = _place(backward, backward.__code__.co_firstlineno)
                 self._add(BACKWARDS, name, {"module": kind.__name__, "place": place})
+            if CAUSAL in self._probes:
+                for what, place in islice(_causal(kind, functions), 1):
+                    self._add(CAUSAL, name, {"what": what, "place": place})
+            for place in islice(_squeezes(functions), 1) if SQUEEZES in self._probes else ():
+                self._add(SQUEEZES, name, {"place": place})
         for kind in self._kinds if REPEATED in self._probes else ():
             made = vars(kind).get("__init__")
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
@@ -162,6 +171,50 @@ def _functions(kind: type) -> Iterator[FunctionType]:
                 todo.append(function.__globals__.get(target.id))
             elif isinstance(target, ast.Attribute) and _is_name(target.value, "self"):
                 todo.append(inspect.getattr_static(kind, target.attr, None))
+
+
+_TRIANGLES = {"triu": 1, "tril": -1, "generate_square_subsequent_mask": 0}
+
+
+def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, str]]:
+    """Yield what in the code of a class hides later positions, with its line.
+
+    Both triangles of a matrix together are a band, which hides what is far away on both sides.
+    """
+    made = vars(kind).get("__init__")
+    found: list[tuple[str, str]] = []
+    for function in (made, *functions):
+        if not isinstance(function, FunctionType) or not _is_own(function):
+            continue
+        definition = definition_of(function)
+        for node in ast.walk(definition) if definition is not None else ():
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            on = any(
+                one.arg == "is_causal" and isinstance(one.value, ast.Constant) and one.value.value
+                for one in node.keywords
+            )
+            if name in _TRIANGLES or on:
+                found.append((name if not on else "is_causal", _place(function, node.lineno)))
+    if {"triu", "tril"} <= {what for what, _ in found}:
+        return
+    yield from found
+    forward = vars(kind).get("forward") or made
+    if "causal" in kind.__name__.lower() and isinstance(forward, FunctionType) and _is_own(forward):
+        yield kind.__name__, _place(forward, forward.__code__.co_firstlineno)
+
+
+def _squeezes(functions: list[FunctionType]) -> Iterator[str]:
+    """Yield the lines that call `squeeze` without a dimension."""
+    for function in functions:
+        definition = definition_of(function)
+        for node in ast.walk(definition) if definition is not None else ():
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            of_torch = _is_name(node.func.value, "torch")
+            if node.func.attr == "squeeze" and len(node.args) == of_torch and not node.keywords:
+                yield _place(function, node.lineno)
 
 
 def _multiplied(made: FunctionType) -> Iterator[str]:

@@ -71,7 +71,7 @@ class OneSample(TypedDict):
     output: str
 
 
-class Placed(TypedDict):
+class PlacedOutput(TypedDict):
     """An output that differs between copies of one sample, by their places in the batch."""
 
     samples: Size
@@ -136,10 +136,38 @@ class CallState(TypedDict):
     resets: bool
 
 
+class CausalCodeRow(TypedDict):
+    """What hides later positions, and the line."""
+
+    what: str
+    place: str | None
+
+
+class SqueezeRow(TypedDict):
+    """A line that calls `squeeze` without a dimension."""
+
+    place: str | None
+
+
+class OneSampleFailed(TypedDict):
+    """The error of a forward with one sample."""
+
+    failed: str
+
+
+class OneSampleShape(TypedDict):
+    """The shape of an output for one sample, and the one that others have."""
+
+    output: str
+    of_one: list[Size]
+    expected: list[Size]
+
+
+ONE_SAMPLE = NotMeasured | FailedMeasurement | OneSampleFailed | OneSampleShape
 CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
-SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | Placed
+SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
 COUNT_OR_NULL = Size | None
 
 
@@ -154,3 +182,5 @@ ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow
 KEPT = Looked | Size
+CausalCode = Looked | CausalCodeRow
+Squeeze = Looked | SqueezeRow

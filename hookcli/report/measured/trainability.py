@@ -205,7 +205,7 @@ class NoiseScale(TypedDict):
     place: str | None
 
 
-class LossSign(TypedDict):
+class SignedTerm(TypedDict):
     """What a loss makes small although it must become large, or the reverse."""
 
     what: Literal["divergence", "overlap", "log_probability", "error"]
@@ -237,6 +237,16 @@ class MaskedShares(TypedDict):
     rows: Size
     of: Size
     shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class NormDimension(TypedDict):
+    """The shape of what a norm normalizes, and the dimensions that it averages over."""
+
+    shape: list[Size]
+    dims: list[Dimension]
+    batch_norm: bool
     module: str | None
     place: str | None
 
@@ -277,7 +287,64 @@ class EqualUnitsRow(TypedDict):
     units: Size
 
 
-SUMS = FUNCTIONS = Size
+class FrozenNormRow(TypedDict):
+    """A batch norm in train mode: whether its weights are frozen, or it was in eval mode."""
+
+    frozen: bool
+    eval: bool
+    place: str | None
+
+
+class PaddingVectorRow(TypedDict):
+    """The token of padding of an embedding, whose vector is not zero."""
+
+    token: int
+    place: str | None
+
+
+class InvertedMaskRow(TypedDict):
+    """The argument that hides all tokens but padding."""
+
+    argument: str
+    place: str | None
+
+
+class PositionTensorRow(TypedDict):
+    """The shape of a tensor of positions."""
+
+    shape: list[Size]
+
+
+class LaterPositions(TypedDict):
+    """How much an output at a time changes if later inputs are replaced."""
+
+    dim: Dimension
+    size: Size
+    relative: Number
+    output: str
+    time: Count
+    dtype: str
+
+
+class PositionEffect(TypedDict):
+    """Whether outputs only move, or stay the same, when the positions of the input are reversed."""
+
+    size: Size
+    moves: bool
+
+
+class HalfOverflow(TypedDict):
+    """The first function whose result in float16 is infinite, with finite inputs."""
+
+    function: str
+    values: Size
+    of: Size
+    name: str | None
+    module: str | None
+    place: str | None
+
+
+SUMS = FUNCTIONS = HALVES = Size
 
 
 class LaterGradients(TypedDict):
@@ -315,3 +382,10 @@ def shared_memory(target: str, _value: Any) -> Any:
 BatchNormState = Looked | BatchNormStateRow
 TrainedMask = Looked | TrainedMaskRow
 EqualUnits = Looked | EqualUnitsRow
+FrozenNorm = Looked | FrozenNormRow
+PaddingVector = Looked | PaddingVectorRow
+InvertedMask = Looked | InvertedMaskRow
+PositionTensor = Looked | PositionTensorRow
+LATER = NotMeasured | FailedMeasurement | LaterPositions
+POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
+HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

@@ -8,10 +8,11 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.spec.checks import BACKWARD, request_probe
+from hookcli.text import join_names
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
 SIMILARITIES, MASKED = "self_similarities", "masked_shares"
-DOUBLED, CHANGED = "self_sums", "changed_shortcuts"
+DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:
@@ -129,6 +130,32 @@ def _similarity(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _passed(report, "no loss compares samples with themselves", of_values=True)
 
 
+def _dimensions(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each layer norm over positions, and a note for such a batch norm."""
+    found = _found(report, NORMED)
+    for one in found:
+        shape, dims, last = one.value["shape"], one.value["dims"], len(one.value["shape"]) - 1
+        name = f"'{one.target}' ({one.value['module']})" if one.target else "the model"
+        if one.value["batch_norm"]:
+            message = (
+                f"{name} has statistics for each of the {shape[1]:,} positions of {shape}, not for "
+                f"the {shape[last]:,} features that a linear layer has in the last dimension"
+            )
+            yield _note(report, one, "positions", message, "transpose before and after it")
+            continue
+        over = join_names([str(dim) for dim in dims], len(dims))
+        message = (
+            f"{name} averages over dimension {over} of {shape} instead of dimension {last}, whose "
+            f"{shape[last]:,} features its weights scale"
+        )
+        yield RuleFinding(
+            "fail", one.target, "dimension", message, place=one.value["place"],
+            advice="use `mean(-1, keepdim=True)` and the same for the deviation, or nn.LayerNorm",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "norms average over the dimension of features")
+
+
 def _shortcuts(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each sum of a tensor with itself, or with an input changed in place."""
     doubled, changed = _found(report, DOUBLED), _found(report, CHANGED)
@@ -177,6 +204,27 @@ SOFTMAX = Rule(
     needs=lambda options: (BACKWARD, request_probe(AXES), request_probe(MASKED)),
     watches=lambda options: (request_probe(AXES), request_probe(MASKED)),
     judge=_softmax,
+)
+
+NORM_DIMENSION = Rule(
+    name="norm_dimension",
+    severity="warning",
+    diagnoses=True,
+    looks_at="norms",
+    says="a norm averages over the features",
+    computes='Follows the autograd graph from the loss. A class whose name has "layer" and '
+    '"norm", and whose weights have the size of the last dimension, must not average over other '
+    "dimensions. A BatchNorm1d that gets the result of a linear layer as [samples, positions, "
+    "features] is a note: it takes the positions for channels. Dimensions of equal size are not "
+    "judged.",
+    formula="mean over dim = -1, where weight.shape = [x.shape[-1]]",
+    source="Ba et al. 2016, equation 3; jadore801120/attention-is-all-you-need-pytorch#17",
+    fails="z.mean(dim=1, keepdim=True) of [batch, time, features]",
+    mend="z.mean(dim=-1, keepdim=True)",
+    example="{rule: norm_dimension}",
+    needs=lambda options: (BACKWARD, request_probe(NORMED)),
+    watches=lambda options: (request_probe(NORMED),),
+    judge=_dimensions,
 )
 
 SHORTCUT = Rule(

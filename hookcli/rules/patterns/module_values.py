@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
@@ -11,6 +12,7 @@ from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 UNSEEN = "the modules were not looked at"
 _NAMED = 2
 
@@ -48,8 +50,58 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
             "fail", target, "momentum", message, momentum, 0.9, place,
             advice="use a small momentum, as the default of 0.1: it is 1 minus that of TensorFlow",
         )  # fmt: skip
-    if not groups:
+    frozen = rows_with(report, FROZEN, "frozen")
+    if frozen:
+        yield _thawed(frozen)
+    if not groups and not frozen:
         yield _passed(report, NORMS, "the running statistics of all batch norms are averages")
+
+
+def _thawed(rows: list[tuple[str, Mapping[str, Any]]]) -> RuleFinding:
+    """Return the note on batch norms that are meant to be frozen, and are in train mode."""
+    names = join_names([f"'{name}'" for name, _ in rows], _NAMED)
+    target, value = rows[0]
+    if value["eval"]:
+        message = (
+            f"{names} was put in eval mode, and `train()` puts it back in train mode: its running "
+            "statistics change in training"
+        )
+        advice = "override `train` of the model, and call `eval()` on it there"
+    else:
+        message = (
+            f"{names} is in train mode, but its weights are frozen: its running statistics change "
+            "in training"
+        )
+        advice = "call `eval()` on it after each `train()`, if its statistics must stay, too"
+    return RuleFinding(
+        "fail", target, "frozen", message, len(rows), 0, value["place"], severity="note",
+        advice=advice,
+    )  # fmt: skip
+
+
+def _padding(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield findings for masks that hide all but padding, and for vectors of padding."""
+    inverted, vectors = rows_with(report, INVERTED, "argument"), rows_with(report, PADDING, "token")
+    for name, value in inverted:
+        message = (
+            f"{value['argument']} of '{name}' is inverted: it hides every token but padding, since "
+            "True marks what is hidden"
+        )
+        yield RuleFinding(
+            "fail", name, "inverted", message, place=value["place"],
+            advice="pass `ids == padding_idx`, which is True at padding",
+        )  # fmt: skip
+    for name, value in vectors:
+        message = (
+            f"the vector of padding_idx={value['token']} of '{name}' is not zero, as an "
+            "initialization has overwritten it; it gets no gradient"
+        )
+        yield RuleFinding(
+            "fail", name, "padding", message, place=value["place"], severity="note",
+            advice="set it to zero after the initialization: `weight[padding_idx] = 0`",
+        )  # fmt: skip
+    if not inverted and not vectors:
+        yield _passed(report, PADDING, "padding has a vector of zeros, and masks hide it")
 
 
 def _masks(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -104,8 +156,27 @@ STATISTICS = Rule(
     fails="nn.BatchNorm2d(64, momentum=0.99), as in Keras; self.bn.eval() in forward",
     mend="use the default momentum of 0.1",
     example="{rule: batch_norm_statistics}",
-    watches=lambda options: (request_probe(NORMS),),
+    watches=lambda options: (request_probe(NORMS), request_probe(FROZEN)),
     judge=_statistics,
+)
+
+PADDING_RULE = Rule(
+    name="padding_tokens",
+    severity="warning",
+    diagnoses=True,
+    looks_at="padding",
+    says="padding has a vector of zeros, and masks hide padding only",
+    computes="Looks at embeddings with a padding_idx whose input has padding. A key_padding_mask "
+    "of an attention that is True exactly where there is no padding is a finding. A vector of "
+    "padding that is not zero is a note: it may be loaded, and later layers may hide it.",
+    formula="weight[padding_idx] = 0; key_padding_mask != (ids != padding_idx)",
+    source="torch.nn.Embedding: the vector at padding_idx is zeros, and gets no gradient; "
+    "torch.nn.MultiheadAttention: True is ignored",
+    fails="nn.init.normal_(embedding.weight); src_key_padding_mask=(ids != 0)",
+    mend="with torch.no_grad(): embedding.weight[padding_idx] = 0",
+    example="{rule: padding_tokens}",
+    watches=lambda options: (request_probe(PADDING), request_probe(INVERTED)),
+    judge=_padding,
 )
 
 MASK = Rule(

@@ -20,7 +20,7 @@ from hookcli.spec.checks import request_probe
 PROBE = "causality"
 # How much rounding may change an output, relative to its largest value: with other inputs kernels
 # may add in another order, as in a mixture of experts, or mix all times, as in a Fourier transform.
-_ROUNDING = {"float64": 1e-13, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+ROUNDING = {"float64": 1e-13, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
 _ADVICE = "mask later positions, for example with `is_causal=True`, or pad only on the left"
 
 
@@ -50,7 +50,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def _verdict(report: Report, value: dict[str, Any], tolerance: float | None) -> RuleFinding:
-    limit = _ROUNDING.get(value["dtype"], 0.0) if tolerance is None else tolerance
+    limit = ROUNDING.get(value["dtype"], 0.0) if tolerance is None else tolerance
     relative = float(value["relative"])
     if not relative <= limit:
         message = (

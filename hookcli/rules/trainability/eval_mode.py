@@ -67,7 +67,9 @@ def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
     for entry in value["dropout"]:
         name, kind = entry["name"], entry["module"]
         where = called(name, kind, 0) if kind is not None else "the model"
-        message = f"{entry['function']} with p={entry['p']:g} is active in eval mode, in {where}"
+        function = entry["function"]
+        dropout = function if "dropout" in function else f"dropout of {function}"
+        message = f"{dropout} with p={entry['p']:g} is active in eval mode, in {where}"
         place = entry["place"] or places(report).get(name or "")
         target = name or ""
         yield RuleFinding(

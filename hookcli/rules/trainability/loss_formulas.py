@@ -11,6 +11,7 @@ from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.trainability.losses import without_loss
 from hookcli.spec.checks import BACKWARD, request_probe
 
+INPUTS = "loss_inputs"  # what `double_softmax` judges
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
 
 
@@ -146,6 +147,20 @@ def _judge_tokens(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _without(report) or passed("no token is its own target, and no target is padding")
 
 
+def _judge_logits(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each activation before a softmax, unless `double_softmax` finds it."""
+    known = {(m.target, m.value["place"]) for m in _found(report, INPUTS)}
+    found = [m for m in _found(report, LOGITS) if (m.target, m.value["place"]) not in known]
+    for one in found:
+        kind, message, advice = _clipped(one)
+        yield RuleFinding(
+            "fail", one.target, kind, message, place=one.value["place"] or report.model.place,
+            severity="note", advice=advice,
+        )  # fmt: skip
+    if not found:
+        yield _without(report) or passed("no activation is before a softmax")
+
+
 def _rule(**fields: Any) -> Rule:
     probe = fields.pop("probe")
     return Rule(
@@ -171,7 +186,7 @@ CLIPPED = _rule(
     fails="F.log_softmax(F.relu(self.fc2(x)), dim=1)",
     mend="remove the activation after the last layer",
     example="{rule: clipped_logits}",
-    judge=_judge(LOGITS, _clipped, "no activation is before a softmax", lambda _: "note"),
+    judge=_judge_logits,
 )
 
 NOISE_SCALE = _rule(

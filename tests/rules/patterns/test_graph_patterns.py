@@ -248,3 +248,49 @@ def test_a_shortcut_has_the_input_of_its_block(function, inplace, kind):
     rows = [row for row in report.checks if row.status == "fail" and row.rule == "shortcuts"]
     assert [row.severity for row in rows] == (["note"] if kind else [])
     assert all(kind in row.message for row in rows)
+
+
+class LayerNorm(nn.Module):
+    """A layer norm by hand, over a dimension."""
+
+    def __init__(self, dim, features):
+        super().__init__()
+        self.gain, self.shift = (
+            nn.Parameter(torch.ones(features)),
+            nn.Parameter(torch.zeros(features)),
+        )
+        self.dim = dim
+
+    def forward(self, x):
+        apart = x - x.mean(self.dim, keepdim=True)
+        gain, shift = self.gain, self.shift
+        if self.dim == 1 and len(gain) == x.shape[1]:
+            gain, shift = gain[:, None], shift[:, None]  # channels first
+        return apart / (x.std(self.dim, keepdim=True) + 1e-3) * gain + shift
+
+
+class SequenceNorm(nn.Module):
+    def __init__(self, size, *, turned):
+        super().__init__()
+        self.first, self.norm, self.turned = nn.Linear(8, 8), nn.BatchNorm1d(size), turned
+
+    def forward(self, x):
+        x = self.first(x).relu()
+        return self.norm(x.transpose(1, 2)).transpose(1, 2) if self.turned else self.norm(x)
+
+
+@pytest.mark.parametrize(
+    ("model", "severity"),
+    [
+        (nn.Sequential(nn.Linear(8, 8), LayerNorm(1, 8)), "warning"),
+        (nn.Sequential(nn.Linear(8, 8), LayerNorm(-1, 8)), None),
+        (nn.Sequential(nn.Conv1d(6, 4, 1), LayerNorm(1, 4)), None),
+        (SequenceNorm(6, turned=False), "note"),
+        (SequenceNorm(8, turned=True), None),
+        (nn.Sequential(nn.Conv1d(6, 4, 1), nn.BatchNorm1d(4)), None),
+    ],
+)
+def test_a_norm_is_over_the_features(model, severity):
+    report = hookcli.check(model, inputs=X)
+    rows = [row for row in report.checks if row.status == "fail" and row.rule == "norm_dimension"]
+    assert [row.severity for row in rows] == ([severity] if severity else [])

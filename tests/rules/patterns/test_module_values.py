@@ -116,3 +116,129 @@ def test_parameters_that_do_not_exist_yet_are_let_be():
     model = nn.Sequential(nn.LazyLinear(8), nn.LazyBatchNorm1d(), nn.ReLU(), nn.LazyLinear(2))
     model.unused = nn.LazyLinear(3)
     assert found(model) == []
+
+
+class FineTuned(nn.Module):
+    """A frozen backbone with a batch norm, in the mode that a function chooses."""
+
+    def __init__(self, prepare):
+        super().__init__()
+        self.body = with_norm()[:3]
+        self.last = nn.Linear(8, 2)
+        prepare(self)
+
+    def forward(self, x):
+        return self.last(self.body(x))
+
+
+def freeze(model):
+    model.body.requires_grad_(requires_grad=False)
+
+
+def freeze_once(model):
+    freeze(model)
+    model.body.eval()
+
+
+class StaysFrozen(FineTuned):
+    def train(self, mode=True):  # as nn.Module has it
+        super().train(mode)
+        self.body[1].running_mean += 1  # trained
+        self.body.eval()
+        return self
+
+
+def test_statistics_of_a_frozen_batch_norm_that_trains_are_a_note():
+    report = hookcli.check(FineTuned(freeze_once), inputs=X)
+    (row,) = [row for row in report.checks if row.rule == "batch_norm_statistics"]
+    assert (row.severity, row.target) == ("note", "body.1")
+    assert row.message.startswith("'body.1' was put in eval mode, and `train()` puts it back")
+    report = hookcli.check(FineTuned(freeze), inputs=X)
+    (row,) = [row for row in report.checks if row.rule == "batch_norm_statistics"]
+    assert row.message.startswith("'body.1' is in train mode, but its weights are frozen")
+    for model in (StaysFrozen(freeze_once), FineTuned(lambda _: None)):
+        assert [target for _, _, target in found(model) if target.startswith("body")] == []
+
+
+class Text(nn.Module):
+    """An encoder of tokens with 0 for padding."""
+
+    def __init__(self, mask=None, *, pad=0, fills=False):
+        super().__init__()
+        self.embedding = nn.Embedding(9, 8, padding_idx=pad)
+        if fills:
+            nn.init.normal_(self.embedding.weight)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 8, dropout=0.0, batch_first=True)
+        self.last, self.mask = nn.Linear(8, 2), mask
+
+    def forward(self, ids):
+        mask = None if self.mask is None else self.mask(ids)
+        return self.last(self.layer(self.embedding(ids), src_key_padding_mask=mask)[:, 0])
+
+
+IDS = torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0], [7, 8, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("model", "ids", "severity"),
+    [
+        (Text(lambda ids: ids != 0), IDS, "warning"),
+        (Text(lambda ids: ids == 0), IDS, None),
+        (Text(), IDS, None),
+        (Text(fills=True), IDS, "note"),
+        (Text(fills=True), IDS.clamp(min=1), None),  # no padding is in the batch
+        (Text(fills=True, pad=None), IDS, None),
+    ],
+)
+def test_padding_is_zero_and_hidden(model, ids, severity):
+    report = hookcli.check(model, inputs=ids)
+    rows = [row for row in report.checks if row.rule == "padding_tokens" and row.status == "fail"]
+    assert [row.severity for row in rows] == ([severity] if severity else [])
+
+
+class Squeezed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.last = nn.Conv1d(4, 3, 1), nn.Linear(3, 2)
+
+
+class OfAll(Squeezed):
+    def forward(self, x):
+        return self.last(self.conv(x[:, :, None]).squeeze())
+
+
+class OfTheLast(Squeezed):
+    def forward(self, x):
+        return self.last(self.conv(x[:, :, None]).squeeze(-1))
+
+
+@pytest.mark.parametrize(("kind", "is_found"), [(OfAll, True), (OfTheLast, False)])
+def test_one_sample_keeps_its_dimension(kind, is_found):
+    report = hookcli.check(kind(), inputs=X)
+    rows = [row for row in report.checks if row.rule == "single_sample" and row.status == "fail"]
+    assert [row.severity for row in rows] == (["note"] if is_found else [])
+    if is_found:
+        assert "has shape [2] instead of [1, 2]" in rows[0].message
+        assert list(kind()(X[:1]).shape) == [2]
+
+
+class Half(nn.Module):
+    """Squares in half precision, which a clamp hides."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.first, self.scale = nn.Linear(4, 8), scale
+
+    def forward(self, x):
+        half = (self.first(x) * self.scale).half()
+        return (half * half).float().clamp(max=1e4)
+
+
+@pytest.mark.parametrize(("scale", "is_found"), [(5000, True), (10, False)])
+def test_an_overflow_inside_a_forward_is_found(scale, is_found):
+    torch.manual_seed(0)
+    report = hookcli.check(Half(scale), inputs=X)
+    rows = [row for row in report.checks if row.rule == "half_overflow" and row.status == "fail"]
+    assert [row.severity for row in rows] == (["warning"] if is_found else [])
+    if is_found:
+        assert rows[0].message.startswith("`mul` at ")

@@ -176,7 +176,9 @@ SHARES = torch.softmax(torch.randn(5, 6, generator=torch.Generator().manual_seed
             None,
         ),
         (lambda x: x.sigmoid(), lambda y: F.binary_cross_entropy(y, SHARES), None),
-        (lambda x: x.sigmoid(), lambda y: F.cross_entropy(y, AIMS), None),
+        (lambda x: x.sigmoid(), lambda y: F.cross_entropy(y, AIMS), "sigmoid"),
+        (lambda x: x.tanh(), lambda y: F.cross_entropy(y, AIMS), "tanh"),
+        (lambda x: x.tanh() * 5, lambda y: F.cross_entropy(y, AIMS), None),
         (lambda x: x.softmax(1), lambda y: (y - SHARES).square().mean(), None),
     ],
 )  # fmt: skip

@@ -95,23 +95,27 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
 def _mixing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
     """Return which function mixes the samples; None if that is not known."""
     dim, kept = value["dim"], value["sample"]
-    size = _size(again.batch, dim) or 0
+    size = number_of_samples(again.batch, dim) or 0
     others = _alone(again.batch, dim, kept, size)
     another = 0 if kept else size - 1
-    own = _taken(again.batch, dim, [another if i == kept else i for i in range(size)])
+    own = taken(again.batch, dim, [another if i == kept else i for i in range(size)])
     try:
         return locate(again, (again.batch, others, own), size, kept)
-    except Exception:  # noqa: BLE001  # the model may refuse the mode that sees its functions
+    except Exception as error:  # noqa: BLE001  # the model may refuse the mode
+        raise_if_out_of_memory(error)
         return None
 
 
 def _placing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
     """Return which function tells equal samples apart; None if that is not known."""
-    size = (_size(again.batch, value["dim"]) or 0) + 1  # which no other dimension has by chance
+    size = (
+        number_of_samples(again.batch, value["dim"]) or 0
+    ) + 1  # which no other dimension has by chance
     copies = _alone(again.batch, value["dim"], 0, size)
     try:
         return locate_place(again, copies, size)
-    except Exception:  # noqa: BLE001  # the model may refuse the mode that sees its functions
+    except Exception as error:  # noqa: BLE001  # the model may refuse the mode
+        raise_if_out_of_memory(error)
         return None
 
 
@@ -120,7 +124,7 @@ def _passes_gradient(again: Rerun, value: dict[str, Any]) -> bool:
 
     True if that cannot be known, since no input is of floating point.
     """
-    size, dim = _size(again.batch, value["dim"]), value["dim"]
+    size, dim = number_of_samples(again.batch, value["dim"]), value["dim"]
 
     def leaf(tensor: torch.Tensor) -> torch.Tensor:
         own = tensor.detach().clone()
@@ -154,7 +158,7 @@ def _may_be_nodes(again: Rerun, dim: int) -> bool:
 
     It is tried with one more sample too, so that no matrix counts that has this size by chance.
     """
-    size = _size(again.batch, dim) or 0
+    size = number_of_samples(again.batch, dim) or 0
     for many in (size, size + 1):
         products = _MatrixProducts(again.model.root)
         with products:
@@ -198,7 +202,7 @@ _UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimensio
 
 def _of_one_sample(again: Rerun, base: Outputs) -> dict[str, Any] | None:
     """Return the sample that alone determines the outputs, if it is the first or the last one."""
-    size = _size(again.batch, 0) or 0
+    size = number_of_samples(again.batch, 0) or 0
     kept = {path: tensor for path, tensor in base.items() if tensor.dim() and _is_compared(tensor)}
     if size < 3 or not kept or _nothing_to_replace(again.batch, 0):
         return None
@@ -248,7 +252,7 @@ def _may_be_time(again: Rerun, base: Outputs) -> bool:
     return isinstance(moved, str) or not moved.is_coupled
 
 
-def _size(batch: Batch, dim: int) -> int | None:
+def number_of_samples(batch: Batch, dim: int) -> int | None:
     """Return the number of samples along a dimension, from the first input that has it."""
     for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
         if tensor.dim() > dim:
@@ -258,7 +262,7 @@ def _size(batch: Batch, dim: int) -> int | None:
 
 def _nothing_to_replace(batch: Batch, dim: int) -> str:
     """Return why no sample can be replaced by a different one; "" if one can."""
-    size = _size(batch, dim)
+    size = number_of_samples(batch, dim)
     if size is None:
         return f"no input has a dimension {dim}"
     if size < 2:
@@ -270,7 +274,7 @@ def _nothing_to_replace(batch: Batch, dim: int) -> str:
 
 def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     """Return the batch dimension of each output, or why this is not the batch dimension."""
-    size = _size(again.batch, dim)
+    size = number_of_samples(again.batch, dim)
     if size is None or size < 2:
         return _Not(f"no input has two samples along dimension {dim}", ran=False)
     try:
@@ -358,19 +362,19 @@ def _is_compared(tensor: torch.Tensor) -> bool:
 
 def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
     """Return a batch with `many` copies of the sample `kept`."""
-    return _taken(batch, dim, [kept] * many)
+    return taken(batch, dim, [kept] * many)
 
 
-def _taken(batch: Batch, dim: int, which: list[int]) -> Batch:
+def taken(batch: Batch, dim: int, which: list[int]) -> Batch:
     """Return a batch of these samples."""
-    size = _size(batch, dim)
+    size = number_of_samples(batch, dim)
 
-    def taken(tensor: torch.Tensor) -> torch.Tensor:
+    def chosen(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() <= dim or shape_of(tensor)[dim] != size:
             return tensor
         return tensor.index_select(dim, torch.tensor(which, device=tensor.device))
 
-    return map_batch(batch, taken)
+    return map_batch(batch, chosen)
 
 
 def _same(batch: Batch, other: Batch) -> bool:

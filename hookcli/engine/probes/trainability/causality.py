@@ -29,19 +29,29 @@ class _Time:
     outputs: dict[str, int]
 
 
-def causality(again: Rerun, *, dim: int, input: str | None, output: str | None) -> dict[str, Any]:  # noqa: A002  # the option's name
+def causality(
+    again: Rerun,
+    *,
+    dim: int,
+    input: str | None,  # noqa: A002  # the option's name
+    output: str | None,
+    strict: bool = False,
+) -> dict[str, Any]:
     """Return the largest change of an output at a time, when only later inputs are replaced.
 
     `input` and `output` are paths, as in the report; None are all that have the time dimension.
+    With `strict`, the model must accept shorter inputs, and outputs may be one shorter than those;
+    only the inputs after the middle are replaced.
     """
     twice = again.twice()
     if compare(*twice)["differ"]:
         return {"why": "two runs with the same seed differ"}
-    time = _time(again, twice[0], dim, input, output)
+    time = _time(again, twice[0], dim, input, output, strict=strict)
     if isinstance(time, str):
         return {"why": time}
     base, moved = twice[0], []
-    for last in sorted({0, max(0, time.size // 2 - 1), time.size - 2}):
+    middle = max(0, time.size // 2 - 1)
+    for last in [middle] if strict else sorted({0, middle, time.size - 2}):
         other = again.forward("eval", _replaced(again.batch, time, last))
         for path, along in time.outputs.items():
             if path not in other or shape_of(other[path]) != shape_of(base[path]):
@@ -67,27 +77,27 @@ def _changed(before: torch.Tensor, after: torch.Tensor, dim: int, last: int) -> 
 
 
 def _time(
-    again: Rerun, base: Outputs, dim: int, wanted: str | None, output: str | None
+    again: Rerun, base: Outputs, dim: int, wanted: str | None, output: str | None, *, strict: bool
 ) -> _Time | str:
     """Return what to replace and what to compare, or why that is not known."""
     tensors = {path: t for path, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)}
     if wanted is not None and wanted not in tensors:
         return f"no input has the path '{wanted}': choose from {', '.join(tensors) or 'none'}"
     long = {path: t for path, t in tensors.items() if t.dim() > dim and wanted in (None, path)}
-    size = next((shape_of(t)[dim] or 0 for t in long.values() if wanted or _is_replaced(t)), 0)
+    size = next((shape_of(t)[dim] or 0 for t in long.values() if wanted or is_replaced(t)), 0)
     if size < 2:
         return f"no input has two times along dimension {dim}"
     inputs = tuple(
-        path for path, t in long.items() if shape_of(t)[dim] == size and (wanted or _is_replaced(t))
+        path for path, t in long.items() if shape_of(t)[dim] == size and (wanted or is_replaced(t))
     )
-    outputs = _outputs(again, base, dim, size, inputs)
+    outputs = _outputs(again, base, dim, size, inputs, strict=strict)
     if output is not None and output not in base:
         return f"no output has the path '{output}': choose from {', '.join(map(repr, base))}"
     outputs = {path: along for path, along in outputs.items() if output in (None, path)}
     return _Time(dim, size, inputs, outputs) if outputs else "no output has the time dimension"
 
 
-def _is_replaced(tensor: torch.Tensor) -> bool:
+def is_replaced(tensor: torch.Tensor) -> bool:
     """Whether a tensor may be one of the sequence: not a mask, and not constant."""
     if tensor.is_floating_point() or tensor.is_complex():
         return True
@@ -95,7 +105,7 @@ def _is_replaced(tensor: torch.Tensor) -> bool:
 
 
 def _outputs(
-    again: Rerun, base: Outputs, dim: int, size: int, inputs: tuple[str, ...]
+    again: Rerun, base: Outputs, dim: int, size: int, inputs: tuple[str, ...], *, strict: bool
 ) -> dict[str, int]:
     """Return the time dimension of each output: the only one that gets shorter with the inputs.
 
@@ -115,6 +125,8 @@ def _outputs(
         less = again.forward("eval", _changed_at(again.batch, shorter))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         raise_if_out_of_memory(error)
+        if strict:
+            return {}
         return {path: dim for path, t in kept.items() if t.dim() > dim and t.shape[dim] == size}
     found = {}
     for path, tensor in kept.items():
@@ -122,7 +134,8 @@ def _outputs(
             continue
         sizes = zip(tensor.shape, less[path].shape, strict=True)
         changed = [i for i, (now, then) in enumerate(sizes) if now != then]
-        if len(changed) == 1 and tensor.shape[changed[0]] == size:
+        sized = {size, size - 1} if strict else {size}
+        if len(changed) == 1 and tensor.shape[changed[0]] in sized:
             found[path] = changed[0]
     return found
 

@@ -31,6 +31,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
+CAUSAL = "causal_code"  # what tells that later positions must be hidden
 
 _LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
 _NORMALIZERS = {
@@ -55,6 +56,7 @@ _SUMS = SAME_VALUES | {
 _MOST_TERMS = 200
 _MOST = 5  # findings of one kind
 _EXACT = 1e-4  # relative
+_LEAST = 3  # positions of a sequence, and distinct tokens
 
 
 def _terms(start: Node | None) -> Iterator[tuple[float, Node]]:
@@ -242,9 +244,9 @@ def _limited(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
 
 
 def _tokens(
-    nodes: list[Node], given: list[torch.Tensor], padding: dict[int, int]
+    nodes: list[Node], embedded: list[tuple[torch.Tensor, int | None]]
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield the cross entropies whose targets are tokens of the batch.
+    """Yield the cross entropies whose targets are tokens of an input that is embedded.
 
     `shift` is 0 for those of the same position, 1 for the next. `padded` of the `targets` are
     padding that follows the text of a sample, and are counted in the loss.
@@ -254,17 +256,24 @@ def _tokens(
             continue
         target, ignored = node._saved_target.reshape(-1), int(node._saved_ignore_index)
         ignored = ignored - 2**64 if ignored >= 2**63 else ignored
-        for number, ids in enumerate(given):
-            if ids.dtype is not torch.int64 or ids.dim() != 2 or ids.shape[1] < 3:
+        for ids, pad in embedded:
+            shift = _shift(target, ids)
+            if shift is None or len(torch.unique(ids)) < _LEAST:
                 continue
-            for shift in (0, 1):
-                same = ids[:, shift:].reshape(-1)
-                if len(same) != len(target) or not torch.equal(same, target):
-                    continue
-                pad = padding.get(number)
-                pads = 0 if pad is None or pad == ignored else _trailing(ids[:, shift:], pad)
-                if len(torch.unique(same)) > 2:
-                    yield node, {"shift": shift, "padded": pads, "targets": len(same)}
+            counted = ids[:, len(ids[0]) - len(target) // len(ids) :]
+            pads = 0 if pad is None or pad == ignored else _trailing(counted, pad)
+            yield node, {"shift": shift, "padded": pads, "targets": len(target)}
+
+
+def _shift(target: torch.Tensor, ids: torch.Tensor) -> int | None:
+    """Return how many positions after those of the input the targets are: 0 or 1."""
+    if torch.equal(ids.reshape(-1), target):
+        return 0
+    if torch.equal(ids[:, 1:].reshape(-1), target):
+        return 1
+    if len(target) == ids.numel() and torch.equal(target.view(ids.shape)[:, :-1], ids[:, 1:]):
+        return 1
+    return None
 
 
 def _trailing(ids: torch.Tensor, pad: int) -> int:
@@ -276,29 +285,35 @@ def _trailing(ids: torch.Tensor, pad: int) -> int:
 class LossFormulas(GraphWatcher):
     """Looks at what the loss is made of."""
 
+    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+        super().__init__(measurements, probes)
+        self._batch: list[torch.Tensor] = []
+        self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
+
     def begin(self, model: Any) -> None:
         """Forget an earlier run."""
         super().begin(model)
-        self._batch: list[torch.Tensor] = []
-        self._padding: dict[int, int] = {}  # the token of padding, by the number of the input
+        self._batch = []
+        self._embedded.clear()
 
     def enter(self, call: Call, batch: CallInputs) -> None:
-        """Note the batch, and the token of padding of an embedding that gets an input."""
+        """Note the batch, and the inputs that are embedded."""
         super().enter(call, batch)
         if self._has_looked:
             return
         if call.parent is None and not self._batch:
             self._batch = [tensor for _, tensor, _ in argument_leaves(*batch)]
         elif TOKENS in self._probes and isinstance(call.module, nn.Embedding):
-            self._note_padding(call.module, batch)
+            with where_possible():
+                self._note_embedded(call.module, batch)
 
-    def _note_padding(self, module: nn.Embedding, batch: CallInputs) -> None:
-        if module.padding_idx is None or not batch[0] or not isinstance(batch[0][0], torch.Tensor):
-            return
+    def _note_embedded(self, module: nn.Embedding, batch: CallInputs) -> None:
+        """Note which input of the model an embedding gets, or a part of it."""
         memory = batch[0][0].untyped_storage().data_ptr()
         for number, tensor in enumerate(self._batch):
-            if tensor.untyped_storage().data_ptr() == memory:
-                self._padding[number] = module.padding_idx
+            sized = tensor.dim() == 2 and tensor.shape[1] >= _LEAST
+            if sized and tensor.untyped_storage().data_ptr() == memory:
+                self._embedded[number] = module.padding_idx
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         nodes = list(nodes_behind(start))
@@ -306,7 +321,9 @@ class LossFormulas(GraphWatcher):
             LOGITS: _limited(nodes),
             NOISE: _scales(start, nodes),
             SIGNS: _signs(start, self._batch),
-            TOKENS: _tokens(nodes, self._batch, self._padding),
+            TOKENS: _tokens(
+                nodes, [(self._batch[number], pad) for number, pad in self._embedded.items()]
+            ),
         }
         for probe, rows in found.items():
             with where_possible():
@@ -315,6 +332,9 @@ class LossFormulas(GraphWatcher):
                     name, index, (kind, place) = place_of(node, owners, calls)
                     value = {**value, "module": kind, "place": place}
                     self.measurements.append(Measurement(probe, name, index, value, None))
+                    if value.get("shift"):
+                        hint = {"what": "the targets are the next tokens", "place": place}
+                        self.measurements.append(Measurement(CAUSAL, "", None, hint, None))
         self._batch = []
 
 

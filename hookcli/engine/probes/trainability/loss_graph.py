@@ -146,6 +146,17 @@ def place_of(
     return call.name or "", call.index, (call.type, call.place)
 
 
+def shape_of_node(node: Node) -> tuple[int, ...] | None:
+    """Return the shape of what a node computed; None if it is not known."""
+    described = getattr(node, "_input_metadata", None)
+    return None if not described else tuple(int(size) for size in described[0].shape)
+
+
+def signed(dim: int) -> int:
+    """Return a dimension; torch reads a negative one as unsigned."""
+    return dim - 2**64 if dim >= 2**63 else dim
+
+
 def _named(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> tuple[str, int | None]:
     return place_of(node, owners, calls)[:2]
 
@@ -219,8 +230,7 @@ def _rows(result: torch.Tensor, dim: int) -> torch.Tensor:
 
 def dimension_of(node: Node) -> int:
     """Return the dimension that a softmax normalises; it may be negative."""
-    dim = int(node._saved_dim)
-    return dim - 2**64 if dim >= 2**63 else dim  # torch reads a negative one as unsigned
+    return signed(int(node._saved_dim))
 
 
 def _normalised_again(log_softmax: Node, softmax: Node) -> bool:

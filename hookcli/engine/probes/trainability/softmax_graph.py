@@ -1,0 +1,220 @@
+"""Softmaxes in the autograd graph of a loss: over which dimension their shares sum to 1.
+
+Shares are replayed through the operators that move elements, up to the product that uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.trainability.loss_graph import (
+    SAME_VALUES,
+    Node,
+    dimension_of,
+    shape_of_node,
+    signed,
+)
+
+SOFTMAX = "SoftmaxBackward0"
+LINEAR = {"AddmmBackward0": (1, 2), "MmBackward0": (0, 1)}  # the arguments: input, weight
+VIEWS = {
+    "ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "ExpandBackward0",
+    "CloneBackward0", "ToCopyBackward0", "AliasBackward0", "UnsqueezeBackward0",
+    "SqueezeBackward1",
+}  # fmt: skip
+_PRODUCTS = {"BmmBackward0", "MmBackward0"}
+_MOVES = {"PermuteBackward0", "TransposeBackward0", "TBackward0"}
+# Between the scores of an attention and its softmax, and between the softmax and the product.
+_SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0", "WhereBackward0"}
+_MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
+_LONGEST = 20  # nodes of a path
+_LARGEST = 2**22  # elements of a softmax that is looked at
+_NORMALISED = 1e-3  # how far the sum of shares may be from 1
+
+
+def softmaxes(
+    nodes: list[Node], users: dict[Node, list[Node]]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each softmax whose shares do not sum to 1 in the product that uses them."""
+    for node in nodes:
+        if node.name() != SOFTMAX:
+            continue
+        result, dim = node._saved_result.detach(), dimension_of(node)
+        dim = dim % max(1, result.dim())
+        if result.dim() and result.shape[dim] == 1 and _is_one_unit(node):
+            value = {"dim": dim, "shape": [*result.shape], "summed": None}
+            yield node, value
+            continue
+        if 0 < result.numel() <= _LARGEST and result.shape[dim] > 1 and _are_scores(node):
+            summed = _summed(node, result, dim, users)
+            if summed is not None:
+                yield node, {"dim": dim, "shape": [*result.shape], "summed": summed}
+
+
+def _is_one_unit(softmax: Node) -> bool:
+    """Return whether a layer with one unit made the dimension of size 1 that is normalised."""
+    node, _ = softmax.next_functions[0]
+    while node is not None and node.name() in VIEWS:
+        node = node.next_functions[0][0]
+    shape = None if node is None else shape_of_node(node)
+    return shape is not None and shape[-1:] == (1,) and node.name() in LINEAR
+
+
+def _are_scores(softmax: Node) -> bool:
+    """Return whether a softmax gets products of two computed values, as queries and keys are."""
+    node = softmax.next_functions[0][0]
+    for _ in range(_LONGEST):
+        if node is None:
+            return False
+        name = node.name()
+        if name in {*_PRODUCTS, "BaddbmmBackward0"}:
+            given = [behind for behind, _ in node.next_functions[-2:]]
+            return all(one is not None and not _is_parameter(one) for one in given)
+        if name not in SAME_VALUES | VIEWS | _MOVES | _SCALED:
+            return False
+        graded = [behind for behind, _ in node.next_functions if behind is not None]
+        if not graded:
+            return False
+        node = graded[0]
+    return False
+
+
+def _is_parameter(node: Node) -> bool:
+    while node is not None and node.name() in SAME_VALUES | VIEWS | _MOVES:
+        node = node.next_functions[0][0]
+    return node is not None and hasattr(node, "variable")
+
+
+def _summed(
+    softmax: Node, shares: torch.Tensor, dim: int, users: dict[Node, list[Node]]
+) -> int | None:
+    """Return the dimension that a product sums over, if the shares do not sum to 1 along it.
+
+    None if they do, or if that is not known: they are used otherwise too, as to divide by their
+    sum, or the other factor is normalised.
+    """
+    path: list[tuple[Node, Node]] = []
+    node, moved = softmax, shares
+    for _ in range(_LONGEST):
+        behind, after = node, users.get(node, [])
+        if len(after) != 1:
+            return None
+        (node,) = after
+        if node.name() in _PRODUCTS:
+            at = _position(node, behind)
+            if at is None or bool(((moved.sum(at) - 1).abs() < _NORMALISED).all()):
+                return None
+            return next((i for i in range(shares.dim()) if _varies(i, shares, path, at)), None)
+        path.append((node, behind))
+        replayed = _replayed(node, behind, moved)
+        if replayed is None:
+            return None
+        moved = replayed
+    return None
+
+
+def _position(product: Node, behind: Node) -> int | None:
+    """Return the dimension of a factor that a product sums over; None if the other is normalised.
+
+    The weights of a chain of two attentions sum to 1 only after both.
+    """
+    given = [other for other, _ in product.next_functions]
+    if given.count(behind) != 1 or None in given:
+        return None
+    position = given.index(behind)
+    return None if _is_normalised(given[1 - position]) else -1 - position
+
+
+def _varies(dim: int, shares: torch.Tensor, path: list[tuple[Node, Node]], at: int) -> bool:
+    """Return whether the elements of a dimension of a softmax lie along one of its moved result."""
+    view = [-1 if i == dim else 1 for i in range(shares.dim())]
+    mark: torch.Tensor | None = torch.arange(shares.shape[dim]).view(view).expand(shares.shape)
+    for node, behind in path:
+        mark = None if mark is None else _replayed(node, behind, mark)
+    return mark is not None and mark.shape[at] > 1 and bool((mark.diff(dim=at) != 0).any())
+
+
+def _replayed(node: Node, behind: Node, tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return a tensor after an operator that only moves elements; None if it does more."""
+    name, shape = node.name(), shape_of_node(node)
+    if shape is None:
+        return None
+    if name in _MASKED:
+        others = [other for other, _ in node.next_functions if other is not behind]
+        return tensor if others in ([None], []) and shape == tensor.shape else None
+    if name == "ExpandBackward0":
+        return tensor.expand(shape)
+    if name in VIEWS:
+        return tensor.reshape(shape)
+    if name == "PermuteBackward0":
+        return tensor.permute([signed(dim) for dim in node._saved_dims])
+    if name == "TransposeBackward0":
+        return tensor.transpose(signed(node._saved_dim0), signed(node._saved_dim1))
+    return tensor.t() if name == "TBackward0" else None
+
+
+def _is_normalised(node: Node) -> bool:
+    """Return whether a factor is the result of another softmax."""
+    for _ in range(_LONGEST):
+        if node is None or node.name() == SOFTMAX:
+            return node is not None
+        if node.name() not in VIEWS | _MOVES | _MASKED:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+def masked_shares(
+    nodes: list[Node], users: dict[Node, list[Node]]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each mask of the shares of a softmax after which the rows no longer sum to 1."""
+    for node in nodes:
+        if node.name() != SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
+            continue
+        if not _are_scores(node):  # a router that leaves out experts
+            continue
+        shares, dim, behind = node._saved_result.detach(), dimension_of(node), node
+        for _ in range(_LONGEST):
+            after = users.get(behind, [])
+            if len(after) != 1 or after[0].name() not in VIEWS | {"NativeDropoutBackward0"}:
+                break
+            (behind,) = after
+        after = users.get(behind, [])
+        kept = _kept(after[0], behind) if len(after) == 1 else None
+        if kept is None or not _is_summed(after[0], users):
+            continue
+        left = (shares * kept.expand_as(shares)).sum(dim)
+        some = (left > _NORMALISED) & (left < 1 - _NORMALISED)
+        if bool(some.any()):
+            value = {"rows": int(some.sum()), "of": left.numel(), "shape": [*shares.shape]}
+            yield after[0], value
+
+
+def _kept(node: Node, shares: Node) -> torch.Tensor | None:
+    """Return which shares a mask of 0 and 1, or a masked_fill, leaves; None if it is neither."""
+    if node.name() == "MaskedFillBackward0":
+        return torch.logical_not(node._saved_mask)
+    given = [other for other, _ in node.next_functions]
+    if node.name() != "MulBackward0" or given.count(None) != 1 or shares not in given:
+        return None
+    mask = node._saved_other if given[0] is shares else node._saved_self
+    if mask is None or mask.numel() < 2 or not bool(((mask == 0) | (mask == 1)).all()):
+        return None
+    return mask.bool() if bool((mask == 0).any()) else None
+
+
+def _is_summed(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Return whether only a product uses a result, so that nothing normalises it again."""
+    for _ in range(_LONGEST):
+        after = users.get(node, [])
+        if len(after) != 1:
+            return False
+        (node,) = after
+        if node.name() in _PRODUCTS:
+            return True
+        if node.name() not in VIEWS | _MOVES | {"NativeDropoutBackward0"}:
+            return False
+    return False

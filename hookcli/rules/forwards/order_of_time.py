@@ -1,0 +1,126 @@
+"""`causal_mask` and `position_effect`: how outputs depend on the order of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hookcli.report.report import Report
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    passed,
+    run_again_failed,
+    skipped,
+)
+from hookcli.rules.select import rows_with
+from hookcli.rules.trainability.causal import ROUNDING
+from hookcli.spec.checks import BACKWARD, request_probe
+from hookcli.text import join_names
+
+CODE, TARGETS, LATER = "causal_code", "token_targets", "later_positions"
+TENSORS, EFFECT = "position_tensors", "position_effect"
+_NAMED = 2
+
+
+def _value(report: Report, probe: str) -> Mapping[str, Any] | None:
+    return next((m.value for m in report.measurements if m.probe == probe), None)
+
+
+def _unmeasured(value: Mapping[str, Any]) -> RuleFinding | None:
+    if "error" in value:
+        return skipped(run_again_failed("eval", value["error"]))
+    return skipped(value["why"]) if "why" in value else None
+
+
+def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding if a model with a causal mask depends on later positions."""
+    hints, value = rows_with(report, CODE, "what"), _value(report, LATER)
+    if value is None or not hints:
+        yield skipped("nothing tells that later positions must be hidden")
+        return
+    if (unmeasured := _unmeasured(value)) is not None:
+        yield unmeasured
+        return
+    relative, time = float(value["relative"]), value["time"]
+    if relative <= ROUNDING.get(value["dtype"], 0.0):
+        yield passed("no output depends on later positions", value=value["relative"])
+        return
+    first = min((value for _, value in hints), key=lambda hint: " " in hint["what"])
+    what, place = first["what"], first["place"]
+    told = what if " " in what else f"the code has a causal mask (`{what}` at {place})"
+    message = (
+        f"output{value['output']} at position {time} changes by {relative:.3g} of its largest "
+        f"value if later positions are replaced, although {told}"
+    )
+    yield RuleFinding(
+        "fail", "", "later positions", message, value["relative"], 0, place or report.model.place,
+        advice="hide each position after the query's own: `triu(ones(t, t), diagonal=1).bool()` "
+        "is True where attention is not allowed",
+    )  # fmt: skip
+
+
+def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note if tensors of positions have no effect."""
+    tensors, value = rows_with(report, TENSORS, "shape"), _value(report, EFFECT)
+    if value is None or not tensors:
+        yield skipped("no tensor has the name of positions")
+        return
+    if (unmeasured := _unmeasured(value)) is not None:
+        yield unmeasured
+        return
+    if not value["moves"]:
+        yield passed("the order of the positions changes the outputs")
+        return
+    names = join_names([f"'{name}'" for name, _ in tensors], _NAMED)
+    message = (
+        f"{names} does not tell positions apart: with the positions of the input reversed, the "
+        "outputs are the same, in reversed order"
+    )
+    yield RuleFinding(
+        "fail", tensors[0][0], "positions", message, place=report.model.place, severity="note",
+        advice="add one entry for each position, as `pe[:, :x.size(1)]` or "
+        "`embedding(torch.arange(t))`",
+    )  # fmt: skip
+
+
+LATER_RULE = Rule(
+    name="causal_mask",
+    severity="warning",
+    diagnoses=True,
+    looks_at="later inputs",
+    says="a causal mask hides later positions",
+    computes="Only if the code of a class that ran makes a triangular mask or passes "
+    '`is_causal=True`, if its name contains "causal", or if the targets are the next tokens of '
+    "the input: replaces the inputs after a position, as `causal` does, and compares the outputs "
+    "up to it, for each input alone. It passes if one input is causal, as that of a decoder is. "
+    "Not judged: models that refuse shorter inputs, and masks with both triangles.",
+    formula="f(x)[t] = f(x')[t] for t <= T, x'[t] = x[t] for t <= T",
+    source="flashinfer#348; Vaswani et al. 2017, section 3.2.3",
+    fails="torch.triu(torch.ones(t, t), diagonal=2).bool() as attn_mask",
+    mend="use diagonal=1, or is_causal=True",
+    example="{rule: causal_mask, severity: error}",
+    needs=lambda options: (BACKWARD, *map(request_probe, (CODE, TARGETS, LATER))),
+    watches=lambda options: tuple(map(request_probe, (CODE, TARGETS, LATER))),
+    judge=_later,
+)
+
+POSITIONS_RULE = Rule(
+    name="position_effect",
+    severity="warning",
+    diagnoses=True,
+    looks_at="positions",
+    says="an encoding of positions has an effect",
+    computes="Only if a parameter or buffer with different rows has the name of positions, as pe "
+    "or pos_embed: runs the model in eval mode with the positions of the input in reversed order. "
+    "It is a note if all outputs are the same, or the same in reversed order, up to rounding.",
+    formula="not (f(reverse(x)) = reverse(f(x)) or f(x))",
+    source="Vaswani et al. 2017, section 3.5; DiffPoseTalk#20",
+    fails="x + self.pe[:, x.shape[1], :]",
+    mend="x + self.pe[:, : x.shape[1], :]",
+    example="{rule: position_effect}",
+    needs=lambda options: (request_probe(TENSORS), request_probe(EFFECT)),
+    watches=lambda options: (request_probe(TENSORS), request_probe(EFFECT)),
+    judge=_positions,
+)

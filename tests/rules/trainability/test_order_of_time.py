@@ -1,0 +1,165 @@
+"""Causal masks that do not hide later positions, and positions without effect."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import hookcli
+
+IDS = torch.tensor([[1, 5, 2, 7, 3, 6], [4, 0, 8, 1, 7, 2], [2, 3, 5, 8, 0, 1]])
+
+
+def finding(model, rule, *inputs):
+    report = hookcli.check(model, inputs=inputs or (IDS,), rules=[rule])
+    (row,) = report.checks
+    return row
+
+
+class Decoder(nn.Module):
+    """One attention with a mask that each model makes, and logits of tokens."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding, self.head = nn.Embedding(9, 8), nn.Linear(8, 9)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def mask(self, t):
+        """Return which positions are hidden, or None."""
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        mask = self.mask(ids.shape[1])
+        return self.head(x + self.attention(x, x, x, attn_mask=mask, need_weights=False)[0])
+
+
+class Late(Decoder):
+    def mask(self, t):
+        return torch.triu(torch.ones(t, t), diagonal=2).bool()
+
+
+class Right(Decoder):
+    def mask(self, t):
+        return torch.triu(torch.ones(t, t), diagonal=1).bool()
+
+
+class Band(Decoder):
+    """Local attention, in both directions."""
+
+    def mask(self, t):
+        near = torch.ones(t, t)
+        return (torch.triu(near, 2) + torch.tril(near, -2)).bool()
+
+
+class Encoder(Decoder):
+    """Attention in both directions, as it is meant."""
+
+
+class Targets(Encoder):
+    """Predicts the next token, without a mask."""
+
+    def forward(self, ids):
+        logits = super().forward(ids[:, :-1])
+        return {"loss": F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()), "z": logits}
+
+
+class MaskedTargets(Targets):
+    mask = Right.mask
+
+
+class CausalConv(nn.Module):
+    """A convolution over time that is padded on one side or on both."""
+
+    def __init__(self, *, left):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.left = nn.Conv1d(4, 4, 3), left
+
+    def forward(self, x):
+        return self.conv(F.pad(x, (2, 0) if self.left else (1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_found"),
+    [(Late, True), (Right, False), (Targets, True), (MaskedTargets, False)],
+)
+def test_a_mask_hides_later_positions(kind, is_found):
+    row = finding(kind(), "causal_mask")
+    assert row.status == ("fail" if is_found else "pass")
+    model = kind().eval()
+    other = torch.cat((IDS[:, :3], (IDS[:, 3:] + 1) % 9), 1)
+    outputs = [one["z"] if isinstance(one, dict) else one for one in (model(IDS), model(other))]
+    early = [one[:, :3] for one in outputs]  # by plain PyTorch
+    assert torch.allclose(*early, atol=1e-6) != is_found
+
+
+@pytest.mark.parametrize("kind", [Band, Encoder])
+def test_attention_in_both_directions_is_not_judged(kind):
+    assert finding(kind(), "causal_mask").status == "skip"
+
+
+@pytest.mark.parametrize(("left", "status"), [(False, "fail"), (True, "pass")])
+def test_the_name_of_a_class_tells_that_it_is_causal(left, status):
+    assert finding(CausalConv(left=left), "causal_mask", torch.randn(2, 4, 9)).status == status
+
+
+def test_the_line_of_the_mask_is_named():
+    row = finding(Late(), "causal_mask")
+    line = Late.mask.__code__.co_firstlineno + 1
+    assert f"`triu` at {row.place}" in row.message
+    assert row.place.endswith(f":{line}")
+
+
+class Translator(Decoder):
+    """An encoder that sees all, and a decoder with a mask; both inputs have one length."""
+
+    mask = Right.mask
+
+    def forward(self, source, target):
+        memory = self.embedding(source)
+        x = self.embedding(target)
+        x = x + self.attention(x, x, x, attn_mask=self.mask(target.shape[1]))[0]
+        return self.head(x + memory.mean(1, keepdim=True))
+
+
+def test_the_input_of_an_encoder_may_be_seen_whole():
+    assert finding(Translator(), "causal_mask", IDS, IDS.flip(1)).status == "pass"
+
+
+class Positions(Encoder):
+    """Adds positions, by a function of the table and the length."""
+
+    def __init__(self, function, *, scale=1.0):
+        super().__init__()
+        self.pos_embed = nn.Parameter(scale * torch.randn(1, 10, 8))
+        self.function = function
+
+    def forward(self, ids):
+        x = self.embedding(ids) + self.function(self.pos_embed, ids.shape[1])
+        return self.head(x + self.attention(x, x, x, need_weights=False)[0])
+
+
+class Pooled(Positions):
+    def forward(self, ids):
+        return super().forward(ids).mean(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Positions(lambda table, t: table[:, t : t + 1]), True),
+        (Pooled(lambda table, t: table[:, :1]), True),
+        (Positions(lambda table, t: table[:, :t]), False),
+        (Pooled(lambda table, t: table[:, :t]), False),
+        (Positions(lambda table, t: table[:, :t], scale=0), False),  # they will be learnt
+        (Encoder(), False),
+    ],
+)
+def test_positions_have_an_effect(model, is_found):
+    report = hookcli.check(model, inputs=IDS)
+    rows = [row for row in report.checks
+            if row.rule == "position_effect" and row.status == "fail"]  # fmt: skip
+    assert [row.severity for row in rows] == (["note"] if is_found else [])

@@ -51,8 +51,10 @@ class ConstantTerms(Observer):
         """Look at the source of the loss."""
         line = line_of(call)
         looks = self._looks.get(line, 0)
+        if looks >= _LOOKS:
+            return
         frame = user_frame(call.frame)
-        if looks >= _LOOKS or frame is None or only_tensor(call.argument(0, "tensors")) is None:
+        if frame is None or only_tensor(call.argument(0, "tensors")) is None:
             return
         self._looks[line] = looks + 1
         self.facts.look("ended_term")

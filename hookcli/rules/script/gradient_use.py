@@ -10,7 +10,7 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
-          "detached_loss", "double_step")  # fmt: skip
+          "detached_loss", "double_step", "scaled_step")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -20,7 +20,7 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
             "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
-            step=fact.step,
+            step=fact.step, cause="loss_scale" if fact.kind == "scaled_step" else "",
         )  # fmt: skip
     if not found:
         yield without_findings(
@@ -107,7 +107,16 @@ def _double(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _scaled_step(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} steps with gradients that are multiplied by {fact.values['scale']:g}, the "
+        "scale of GradScaler",
+        "call `scaler.step(optimizer)` in place of `optimizer.step()`",
+    )
+
+
 _SENTENCES = {
+    "scaled_step": _scaled_step,
     "double_step": _double,
     "detached_loss": _detached_loss,
     "unused_term": _unused_term,

@@ -14,7 +14,6 @@ _SMALL = "images of 32 pixels are 1 x 1 in the last stage"
 _GLOBAL = "runs only if global_attention_mask marks a token, and no mask was given"
 _SKIPPED = "forward skips it at random in train mode"
 _ONE_STEP = "one time step from an initial state of zeros, so this weight is not used yet"
-_TIMES = "dimension 0 of the inferred batch counts the words of one sentence, not samples"
 
 VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("call_made_in_forward", "dropout_in_eval", ""): (
@@ -51,7 +50,6 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "true", "nn.TransformerDecoder copies the layer that it gets",
     ),
     ("WaveNet", "grad_exists", "residuals.9"): ("true", "the last residual is not used"),
-    ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
     ("mobilenet_v2", "batch_norm_statistics", "*"): (
         "true", "the momentum of TensorFlow: in PyTorch it is that of the batch",
     ),

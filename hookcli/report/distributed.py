@@ -195,12 +195,14 @@ class RankParting:
 class JoinedRanks:
     """The ranks whose files were joined, and those without one, as spans: "0-3,8-11".
 
-    `steps` is the number of steps after which their parameters were compared, and `compared` the
-    number of ranks that have a parameter in common with another one. `averaged`: at some step, the
-    gradients of ranks whose losses differ were equal; None if that is not known.
+    `count` is the number of the former. `steps` is the number of steps around which their
+    parameters were compared, and `compared` the number of ranks that have a parameter in common
+    with another one. `averaged`: at some step, the gradients of ranks whose losses differ were
+    equal; None if that is not known.
     """
 
     ranks: str
+    count: Count
     missing: str | None = absent()  # it is a field()
     steps: Count = 0
     compared: Count = 0

@@ -65,6 +65,7 @@ from hookcli.rules.script import (
     loaded_weights,
     loss_direction,
     losses,
+    model_code,
     model_copies,
     schedules,
     seeds,
@@ -219,6 +220,7 @@ CATALOGUE: dict[str, Rule] = {
         batch_dimension.RULE,
         batch_contents.RULE,
         kept_graph.RULE,
+        model_code.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

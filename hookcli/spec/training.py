@@ -91,7 +91,8 @@ class TrainingSpec:
     `steps` are observed in detail. The script ends after `max_steps` optimizer steps. With
     `stop_on` it ends at the first value that is not finite, or at the first finding of a rule.
     `roots` are globs of names or types of the roots to observe; empty means all. With `eager`,
-    torch.compile does nothing.
+    torch.compile does nothing. With `children`, processes that the script starts by multiprocessing
+    are observed too.
     """
 
     steps: StepSelection
@@ -99,6 +100,7 @@ class TrainingSpec:
     stop_on: StopOn | None = None
     roots: tuple[str, ...] = ()
     eager: bool = False
+    children: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class RunJob:
     `spec` has the hooks, the checks and the preset, as its command; its model is the script.
     `batch` is the path of the file for the batch of a step that is not finite; None if it is not
     saved. If it is `timed`, the report has the times of the steps; two runs of a script then give
-    different reports.
+    different reports. `child_of` names the process that has started this one, if the script did.
     """
 
     script: ScriptSpec
@@ -117,3 +119,4 @@ class RunJob:
     batch: str | None = None
     verbose: bool = False
     timed: bool = False
+    child_of: str | None = None

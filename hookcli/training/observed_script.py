@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -32,6 +33,12 @@ from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
 from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
+
+# Scripts and modules that start others in processes of their own.
+_LAUNCHERS = {
+    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate",
+    "accelerate.commands.launch", "deepspeed",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -83,14 +90,20 @@ class ObservedScript:
                 eager=job.training.eager,
                 **rank_and_world(),
                 detached=self.detached,
-                job=None if self.ranks is None else self.ranks.job,
-                started=None if self.ranks is None else int(self.since),
+                job=self._start_of_all(),
+                started=None if self._start_of_all() is None else int(self.since),
             ),
             records=records,
             others=tuple(self._others()),
             first_non_finite=self.first_bad or first_in_rows(records),
             warnings=tuple(self._warnings(records)),
         )
+
+    def _start_of_all(self) -> str | None:
+        """Return what all ranks have in common; None if there is one rank."""
+        if self.job.child_of is not None:
+            return self.job.child_of
+        return None if self.ranks is None else self.ranks.job
 
     def _python_source(self) -> str:
         python = self.job.spec.run.python
@@ -182,6 +195,11 @@ class ObservedScript:
         if self.passes[False]:
             many = counted(self.passes[False], "time")
             return f"{seen}no gradient was added to .grad; torch.autograd.grad ran {many}"
+        if self.job.script.name.rpartition(os.sep)[2] in _LAUNCHERS:
+            return (
+                "no training step was seen in this process: start hookcli in those that it starts, "
+                "with `-m hookcli run` in front of the script"
+            )
         return (
             f"{seen}no backward ran through a module in this process; those that it starts are not "
             "observed"
@@ -229,15 +247,21 @@ def _limits(info: TrainingInfo) -> list[str]:
     return notes
 
 
+_known = {"rank": 0, "world_size": 1}  # of the process group that the script made
+
+
 def rank_and_world() -> dict[str, int]:
-    """Return the rank and the number of ranks, as torchrun sets them."""
+    """Return the rank and the number of ranks: as torchrun sets them, or of the process group."""
     try:
-        return {
-            "rank": int(os.environ.get("RANK", "0")),
-            "world_size": int(os.environ.get("WORLD_SIZE", "1")),
-        }
+        rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     except ValueError:
-        return {"rank": 0, "world_size": 1}
+        rank, world = 0, 1
+    if world > 1:
+        return {"rank": rank, "world_size": world}
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        _known.update(rank=distributed.get_rank(), world_size=distributed.get_world_size())
+    return dict(_known)
 
 
 def name_records(records: Sequence[Record]) -> None:

@@ -1,7 +1,8 @@
 """Watches the training of the script in this process: finds its roots, optimizers and steps.
 
 What is patched: the function to which PyTorch tells that torch.compile is called, whose first call
-ends the use of hooks on all modules, and the functions in observers/torch_calls.py.
+ends the use of hooks on all modules, the functions in observers/torch_calls.py, and the one in
+parallel/children.py.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
+from hookcli.training.parallel.children import Children
 from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
@@ -68,6 +70,8 @@ class Watch:
             self._sink = StreamedSink(job.spec.stream)
         self._ending: BaseException | None = None
         self.others: list[str] = []  # the reports of other ranks, at the end
+        self.children: list[str] = []  # those of processes that the script started
+        self._children = Children(job)
         self._observers = Observers(self._seen)
         self._torch_calls = TorchCalls(self._observers.all, self._guard)
         self._calls = RootCalls(
@@ -98,6 +102,7 @@ class Watch:
         ]
         self._calls.start()
         self._torch_calls.start()
+        self._children.start()
         if self._seen.ranks is not None:
             self._seen.ranks.open()
 
@@ -129,6 +134,7 @@ class Watch:
             handle.remove()
         self._handles.clear()
         self._torch_calls.stop()
+        self._children.stop()
         for root in self._seen.roots.values():
             root.close()
         self._calls.forget_compiling()
@@ -149,10 +155,15 @@ class Watch:
         report = self._with_facts(self._seen.report(records, script))
         self._guard.open = True
         self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
+        self.children = self._guard(self._children.reports)() or []
         self._guard.open = False
         if self._seen.ranks is not None:
             self._seen.ranks.close()
         return report
+
+    def has_steps(self) -> bool:
+        """Return whether a training step was seen."""
+        return bool(self._seen.records or self._seen.by_hand)
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()

@@ -171,6 +171,7 @@ RULES = [
     ("batch_dimension", "warning", "of_training", {}),
     ("batch_contents", "warning", "of_training", {}),
     ("kept_graph", "warning", "of_training", {}),
+    ("model_code", "warning", "of_training", {}),
 ]
 
 

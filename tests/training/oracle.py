@@ -71,14 +71,14 @@ def before(record, optimizer, loss, *, lr=..., of=None, forwards=None, scale=Non
     if forwards is not None:
         row["forwards"] = forwards
     _rows.setdefault(record, []).append(row)
-    _saved[record] = (parameters, [_local(p).detach().clone() for p in parameters])
+    _saved[record] = (parameters, [_full(p.detach()).clone() for p in parameters])
     assert torch.is_grad_enabled()
 
 
 def after(record):
     """Called after optimizer.step()."""
     held, old = _saved.pop(record)
-    _rows[record][-1]["update_norm"] = _norm([_local(p).detach() - q for p, q in zip(held, old)])
+    _rows[record][-1]["update_norm"] = _norm([_full(p.detach()) - q for p, q in zip(held, old)])
 
 
 def closure(record, optimizer, loss):
@@ -125,10 +125,6 @@ def write():
         rank = os.environ.get("RANK")
         with open(path if rank is None else f"{path}.{rank}", "w") as stream:
             json.dump(_rows, stream)
-
-
-def _local(tensor):
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
 def _norm(tensors):

@@ -560,6 +560,22 @@ def test_parameters_of_functional_calls_are_not_said_to_get_no_gradient():
 
 
 @pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        (ScriptSpec("torch.distributed.run", ("train.py",), True), "in front of the script"),
+        (ScriptSpec("bin/torchrun", ("train.py",)), "in front of the script"),
+        (ScriptSpec("train.py"), "those that it starts are not observed"),
+    ],
+)
+def test_a_launcher_is_told_where_hookcli_must_start(script, end):
+    watch = watching.start(
+        RunJob(script, TrainingSpec(parse_steps("0", "")), Spec("grads", ModelSpec("x")), None)
+    )
+    report = watch.finish(ScriptInfo(script.name, (), script.is_module, "completed", 0))
+    assert report.warnings[-1].endswith(end)
+
+
+@pytest.mark.parametrize(
     "reset, wanted",
     [
         (lambda step, net: None, True),

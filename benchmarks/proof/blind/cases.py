@@ -1,4 +1,4 @@
-"""The cases: what is wrong in a file, or why it is healthy, and in which half it is."""
+"""The cases: what is wrong in a file, or why it is healthy, and in which part of the set it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-HALVES = ("tuning", "held_out")
+HALVES = ("tuning", "held_out")  # of the first set
+SECOND = "second"  # a set that was written later
+PARTS = (*HALVES, SECOND)
 _MARK = re.compile(r"# here\s*$")
 
 
@@ -39,8 +41,10 @@ class Case:
         return self.path.parts[-2] == "broken"
 
     @property
-    def half(self):
-        """The half of the set, which only the name decides."""
+    def part(self):
+        """The part: of the first set it is a half, which only the name decides."""
+        if SECOND in self.path.relative_to(FOLDER).parts:
+            return SECOND
         return HALVES[hashlib.sha256(self.name.encode()).digest()[0] & 1]
 
 
@@ -58,8 +62,9 @@ def read(path):
     return Case(path, _field(text, "Cause"), _field(text, "Place"), frozenset(marked))
 
 
-def cases(half=None, kinds=("models", "trainings")):
-    """Return the cases of a half, or all, by kind and name."""
-    paths = [path for kind in kinds for path in sorted((FOLDER / kind).glob("*/*.py"))]
+def cases(part=None, kinds=("models", "trainings")):
+    """Return the cases of a part, or all, by kind and name."""
+    folders = [folder / kind for kind in kinds for folder in (FOLDER, FOLDER / SECOND)]
+    paths = [path for folder in folders for path in sorted(folder.glob("*/*.py"))]
     found = [read(path) for path in paths if path.stem != "__init__"]
-    return [case for case in found if half is None or case.half == half]
+    return [case for case in found if part is None or case.part == part]

@@ -1,7 +1,7 @@
 """Counts the faults that a verdict names, and the healthy models and trainings that it accuses.
 
-`python -m benchmarks.proof.blind.run --half tuning [names] [--markdown FILE]`. Rules may be changed
-after a look at the tuning half. The other half is run to measure only.
+`python -m benchmarks.proof.blind.run --part second [names]`. Rules may be changed after a look at
+the first set, both halves of it by now. The second set is run to measure only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.proof.blind.cases import HALVES, cases
+from benchmarks.proof.blind.cases import PARTS, cases
 from benchmarks.proof.forks import run as run_command
 from hookcli.formats.training.findings import notes
 
@@ -111,7 +111,7 @@ def table(results):
 def main():
     """Print the outcome of each case and the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=HALVES, required=True)
+    parser.add_argument("--part", "--half", choices=PARTS, required=True)
     parser.add_argument("--kind", choices=("models", "trainings"))
     parser.add_argument("--counts-only", action="store_true", help="show no case")
     parser.add_argument("names", nargs="*")
@@ -119,7 +119,7 @@ def main():
     torch.set_num_threads(1)
     kinds = (given.kind,) if given.kind else ("models", "trainings")
     results = []
-    for case in cases(given.half, kinds):
+    for case in cases(given.part, kinds):
         if given.names and not any(part in case.name for part in given.names):
             continue
         one = judge(case)

@@ -44,6 +44,12 @@ class ScriptFlags:
         section="Run",
         unset=False,
     )
+    no_children: bool = option(
+        "--no-children",
+        text="Do not observe the processes that the script starts by multiprocessing.",
+        section="Run",
+        unset=False,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

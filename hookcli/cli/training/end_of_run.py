@@ -34,6 +34,7 @@ from hookcli.system.process_end import (
     status_of,
 )
 from hookcli.system.signals import ending_delayed
+from hookcli.text import counted
 from hookcli.training.script.verdict import FOUND, send_verdict
 
 if TYPE_CHECKING:
@@ -101,9 +102,11 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     """
     own = training_from_json(text)
     report = own
-    if own.tracking.world_size > 1 and not end.rank:
-        report = _joined(own, others)
+    if own.tracking.world_size > 1 and not end.rank and own.records:
+        report = _joined(own, [training_from_json(other) for other in others])
         write_own(_judged(own, end), end.targets)
+    elif others:
+        report = _with_children(own, [training_from_json(other) for other in others], end)
     report = _judged(report, end)
     root, start = source_root()
     view = View(
@@ -127,15 +130,41 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     return FOUND if count else Status.FINE
 
 
-def _joined(own: TrainingReport, others: Sequence[bytes]) -> TrainingReport:
+def _joined(own: TrainingReport, others: Sequence[TrainingReport]) -> TrainingReport:
     """Return the report of all ranks; that of rank 0 alone if they cannot be joined."""
     from hookcli.report.ranks.join_trainings import join_trainings
 
     try:
-        return join_trainings([own, *map(training_from_json, others)])
+        return join_trainings([own, *others])
     except Exception as error:  # noqa: BLE001  # no report may be lost, whatever the ranks left
         why = f"the ranks are not joined: {type(error).__name__}: {error}"
         return dataclasses.replace(own, warnings=(*own.warnings, why))
+
+
+def _with_children(
+    own: TrainingReport, children: Sequence[TrainingReport], end: EndRequest
+) -> TrainingReport:
+    """Return the report of the processes that the script started, which are ranks or trainings.
+
+    Each has a file, such as run.rank1.json. If the script's own process trained something too, its
+    report stays what it is.
+    """
+    ordered = sorted(children, key=lambda report: report.tracking.rank)
+    for number, child in enumerate(ordered):
+        judged = _judged(child, end)
+        rank = child.tracking.rank if child.tracking.world_size > 1 else number
+        write_own(judged, end.targets) if not rank else write_rank(judged, rank, end.targets)
+    if own.records:
+        many = counted(len(ordered), "process", "processes")
+        why = f"{many} that the script started trained too: their reports are beside this one"
+        return dataclasses.replace(own, warnings=(*own.warnings, why))
+    first, *others = ordered
+    if first.tracking.world_size > 1:
+        first = _joined(first, others)
+    elif others:
+        why = f"this is one of {counted(len(ordered), 'process', 'processes')} that trained alone"
+        first = dataclasses.replace(first, warnings=(*first.warnings, why))
+    return dataclasses.replace(first, script=own.script, status=own.status)
 
 
 def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:

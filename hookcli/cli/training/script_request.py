@@ -114,7 +114,12 @@ def training_request(
     job = RunJob(
         script=spec_of_script,
         training=TrainingSpec(
-            steps, training.max_steps, training.stop_on, training.root, script.eager
+            steps,
+            training.max_steps,
+            training.stop_on,
+            training.root,
+            script.eager,
+            children=not script.no_children,
         ),
         spec=spec,
         batch=batch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.comparison.tolerance import Tolerances
@@ -55,7 +55,7 @@ def compare_trainings(
         settings=settings,
         first=first,
         records=rows,
-        warnings=tuple(_warnings(a, b, rows, sides)),
+        warnings=tuple(_warnings(a, b, compared, sides)),
     )
 
 
@@ -165,7 +165,7 @@ class _Walk:
             step=step,
             sampled=sampled,
             status=worst,
-            loss=(a.loss, b.loss),
+            loss=steps.losses(step),
             grad_norm=(a.grad_norm, b.grad_norm),
             lr=(a.lr, b.lr),
             compared=len(figures),
@@ -259,11 +259,14 @@ def _reshaped(row: GradientDiff) -> bool:
 
 
 def _warnings(
-    a: TrainingReport, b: TrainingReport, records: tuple[RecordDiff, ...], names: SideNames
+    a: TrainingReport,
+    b: TrainingReport,
+    compared: Sequence[tuple[RecordDiff, StepPairs | None]],
+    names: SideNames,
 ) -> Iterator[str]:
     if not a.records and not b.records:
         yield "neither run has a record of a training: there is nothing to compare"
-    for row in records:
+    for row, steps in compared:
         if row.status in {"only_a", "only_b"}:
             continue
         if not row.compared:
@@ -272,7 +275,9 @@ def _warnings(
             first, second = row.steps
             counts = f"{counted(first or 0, 'step')} in {names.a} and {second or 0:,} in {names.b}"
             yield f"{row.a} has {counts}: only steps of both are compared"
-        if row.compared and not row.sampled:
+        if row.compared and steps is not None and not steps.is_alike:
+            yield f"{row.a}: one training ran on several ranks: layers are not compared"
+        elif row.compared and not row.sampled:
             yield f"{row.a}: no step is sampled in both runs, so layers are not compared"
         if row.matched in {"root", "rest"}:
             yield f"record {row.a} of {names.a} is compared with {row.b} of {names.b}"

@@ -41,6 +41,22 @@ class Observed:
         return self.info.record
 
 
+def ran_alike(a: Observed, b: Observed) -> bool:
+    """Return whether both trainings ran on as many ranks, so that their layers have the same part.
+
+    Else only figures of whole parameters, and the loss of all ranks, are those of one training.
+    """
+    ours, theirs = a.info.joined, b.info.joined
+    return (ours is None and theirs is None) or (
+        ours is not None and theirs is not None and ours.ranks == theirs.ranks
+    )
+
+
+def loss_of(row: StepRow) -> Number | None:
+    """Return the loss of a step: the mean over all ranks if they have different losses."""
+    return row.loss if row.mean_loss is None else row.mean_loss
+
+
 def observe(report: Report) -> Observed:
     """Index a record.
 
@@ -52,11 +68,16 @@ def observe(report: Report) -> Observed:
     if info is None:
         raise ValueError("the report is not a record of a training")
     notes: dict[int, dict[str, Mapping[str, Any]]] = {}
+    parts = {row.name for row in report.parameters if row.whole is False}
     for parameter in report.parameters:
+        if parameter.name in parts:
+            continue  # its figures are those of one rank
         for note in _notes(parameter, info):
             notes.setdefault(note["step"], {})[parameter.name] = note
     ratios: dict[int, dict[str, Number]] = {}
     for update in info.updates:
+        if update.name in parts:
+            continue
         for step, ratio in zip(info.sampled, update.ratios, strict=False):
             if ratio is not None:
                 ratios.setdefault(step, {})[update.name] = ratio

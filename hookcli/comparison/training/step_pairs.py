@@ -20,13 +20,15 @@ from hookcli.comparison.training.observed import (
     Rank,
     event_values,
     gradient_of,
+    loss_of,
     norm_of,
+    ran_alike,
     weight_of,
 )
 from hookcli.comparison.training.training_diff import FigureDiff, FigureKind, StepPhase, Value
 from hookcli.report.events import EventRow
 from hookcli.report.report import LayerRow, Report
-from hookcli.report.values import Leaf, Shape
+from hookcli.report.values import Leaf, Number, Shape
 
 
 class StepPairs:
@@ -39,6 +41,7 @@ class StepPairs:
         self._modules = self.names.pairs(_modules(a.report), _modules(b.report))
         self.ranks = BackwardRanks(a.report)
         self._tolerances = tolerances
+        self.is_alike = ran_alike(a, b)
         self._largest: dict[str, float] = {}  # the largest loss and norms so far, for rounding
 
     def common(self) -> list[int]:
@@ -55,6 +58,13 @@ class StepPairs:
         rows = self.b.report.layers
         return next((row.place for row in rows if row.name == partner and row.place), None)
 
+    def losses(self, step: int) -> tuple[Number | None, Number | None]:
+        """Return both losses of a step; of all ranks, if only one training ran on several."""
+        ours, theirs = self.a.steps[step], self.b.steps[step]
+        if self.is_alike:
+            return ours.loss, theirs.loss
+        return loss_of(ours), loss_of(theirs)
+
     def figures(self, step: int) -> Iterator[FigureDiff]:
         """Yield the comparison of each figure that both know."""
         for figure in self._all(step):
@@ -67,7 +77,7 @@ class StepPairs:
         yield self._plain(step, "forward", "forwards", (ours.forwards, theirs.forwards))
         yield from self._layers(step)
         yield from self._events(step, "forward")
-        yield self._plain(step, "loss", "loss", (ours.loss, theirs.loss))
+        yield self._plain(step, "loss", "loss", self.losses(step))
         yield self._plain(step, "backward", "backwards", (ours.backwards, theirs.backwards))
         gradients = self._backward(step)
         yield from gradients
@@ -119,7 +129,7 @@ class StepPairs:
 
     def _layers(self, step: int) -> Iterator[FigureDiff]:
         """Compare the inputs and outputs of calls, which one step has."""
-        if not self.a.layers_step == self.b.layers_step == step:
+        if not (self.is_alike and self.a.layers_step == self.b.layers_step == step):
             return
         pairs = paired_calls(self.a.report, self.b.report, self.names)
         for row in self.a.report.layers:
@@ -150,6 +160,8 @@ class StepPairs:
 
     def _ranked_events(self, step: int, phases: set[str]) -> Iterator[tuple[Rank, FigureDiff]]:
         """Yield the events of some phases that both have, each with its place in backward."""
+        if not self.is_alike:
+            return
         there = {key: leaf for key, _, leaf in event_values(self.b.events.get(step, []))}
         pairs: list[tuple[EventRow, Leaf, Leaf]] = []
         for key, event, leaf in event_values(self.a.events.get(step, [])):
@@ -198,7 +210,7 @@ class StepPairs:
 
     def _output_gradients(self, step: int) -> Iterator[tuple[Rank, FigureDiff]]:
         """Compare the gradients of the outputs of layers, which one step has."""
-        if not self.a.layers_step == self.b.layers_step == step:
+        if not (self.is_alike and self.a.layers_step == self.b.layers_step == step):
             return
         pairs = paired_calls(self.a.report, self.b.report, self.names)
         for row in self.a.report.layers:

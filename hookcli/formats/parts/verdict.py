@@ -11,6 +11,7 @@ from hookcli.rules.catalogue import CATALOGUE, looked_at
 from hookcli.text import counted, join_names
 
 _MOST = 3  # sentences
+_TOPICS = 6  # of what rules looked at
 TRY = "try"  # the label of what to try
 FIX = "to fix it"  # the label of how to fix a finding, in every format
 GOOD = "no problem found"
@@ -35,7 +36,7 @@ def has_problem(diagnoses: Sequence[Diagnosis]) -> bool:
 def nothing_found(report: Report) -> str:
     """Return the line of a report without problems; "" if nothing was judged, or the run failed.
 
-    It names what was looked at. Notes are no problems.
+    It names what was looked at; `examined` in JSON has all rules. Notes are no problems.
     """
     if report.diagnoses is None or has_problem(report.diagnoses) or report.error is not None:
         return ""
@@ -79,5 +80,5 @@ def _rules(names: Sequence[str]) -> str:
 
 
 def _what(names: Sequence[str]) -> str:
-    what = looked_at(names)
-    return join_names(what, len(what))
+    topics = looked_at(names)
+    return join_names(topics, _TOPICS if len(topics) > _TOPICS + 2 else len(topics))

@@ -11,6 +11,7 @@ from hookcli.formats.document.document import SectionBlock
 from hookcli.formats.order import measured
 from hookcli.formats.parts.short_names import shortened
 from hookcli.formats.parts.text import cut, figure, place
+from hookcli.formats.training import joined
 from hookcli.report.report import Report
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.training import ScriptInfo, TrainingReport
@@ -64,6 +65,7 @@ def figures(record: Report) -> list[str]:
     parts += [_change("scale", [row.scale for row in info.steps])]
     if info.wrappers:
         parts.append(f"in {' of '.join(_short(name) for name in info.wrappers)}")
+    parts += joined.phrases(info)
     return [part for part in parts if part]
 
 

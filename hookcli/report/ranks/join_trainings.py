@@ -30,7 +30,9 @@ def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
     there = {report.tracking.rank: report for report in others}
     missing = [i for i in range(world) if i != rank and i not in there]
     ranks = JoinedRanks(
-        ranks=spans_of(sorted([rank, *there])), missing=spans_of(missing) if missing else None
+        ranks=spans_of(sorted([rank, *there])),
+        count=len(reports),
+        missing=spans_of(missing) if missing else None,
     )
     placed = {_name(record) for record in first.records if _has_placements(record)}
     notes = [one for one in first.warnings if one not in {f"{name}: {_PARTS}" for name in placed}]

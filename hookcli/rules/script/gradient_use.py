@@ -9,7 +9,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
-_KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients")
+_KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
+          "detached_loss")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -89,7 +90,16 @@ def _kept_gradients(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _detached_loss(fact: ScriptFact) -> tuple[str, str]:
+    source = fact.values["source"]
+    return (
+        f"a step of {fact.target} has no gradient: the loss before it is computed from {source}",
+        f"use the tensor itself instead of {source} in this loss",
+    )
+
+
 _SENTENCES = {
+    "detached_loss": _detached_loss,
     "unused_term": _unused_term,
     "erased_gradient": _erased,
     "never_steps": _never_steps,

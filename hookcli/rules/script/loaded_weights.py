@@ -51,8 +51,8 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     for fact in facts_of(report, "own_tensors"):
         found = True
         message = (
-            f"load_state_dict gets the tensors of '{fact.target}' itself, not copies of earlier "
-            "values: it changes nothing"
+            f"load_state_dict gets references to the tensors of '{fact.target}' itself, "
+            "not a copy of earlier values: it changes nothing"
         )
         yield RuleFinding(
             "fail", target_of(fact), "own", message, fact.count, 0, fact.place,

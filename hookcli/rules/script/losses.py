@@ -108,10 +108,11 @@ def _binary(fact: ScriptFact) -> tuple[str, str]:
 
 
 def _nll(fact: ScriptFact) -> tuple[str, str]:
-    low, high = fact.values["low"], fact.values["high"]
+    low, high, over = fact.values["low"], fact.values["high"], fact.values.get("over")
     return (
         "nll_loss gets values that are no log-probabilities: over the classes, their exp adds up "
-        f"to {low:.3g} to {high:.3g} instead of 1",
+        f"to {low:.3g} to {high:.3g} instead of 1"
+        + ("" if over is None else f"; log_softmax is over dimension {over}"),
         "pass logits to cross_entropy, or apply log_softmax over dimension 1",
     )
 
@@ -183,6 +184,30 @@ def _advantage(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _sigmoid(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "cross_entropy gets the result of a sigmoid as logits, between 0 and 1, so that the loss "
+        f"cannot fall below {fact.values['least']:.3g}",
+        "remove the sigmoid, or use binary_cross_entropy for labels that do not exclude each other",
+    )
+
+
+def _one_class(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "cross_entropy gets the logits of one class: its softmax is 1, and the loss is always 0",
+        "give the model an output for each class, or use binary_cross_entropy_with_logits",
+    )
+
+
+def _terminal(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.values["name"]
+    return (
+        f"'{name}' of the batch is never read: the target adds the value of the next state at the "
+        "end of an episode too",
+        f"multiply the value of the next state by `1 - {name}`",
+    )
+
+
 _NOTES = ("kl_mean",)
 _SENTENCES = {
     "regression": _regression,
@@ -193,6 +218,9 @@ _SENTENCES = {
     "kl_mean": _kl_mean,
     "padding": _padding,
     "advantage": _advantage,
+    "sigmoid": _sigmoid,
+    "one_class": _one_class,
+    "terminal": _terminal,
     "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,

@@ -18,6 +18,7 @@ from hookcli.text import counted
 NOT_COMPARED = "the parameters of several ranks were not compared"
 SAME = "find the code that changes parameters or gradients on some ranks, such as `if rank == 0`"
 _AVERAGE = "wrap the model in `DistributedDataParallel`"
+_IN_PLAN = "add its module to the parallel plan, or sum its gradients up over the ranks"
 # In one step, from the cause to what follows.
 _ORDER = (
     "optimizer", "learning rate", "forwards", "backwards", "modes", "losses", "gradients",
@@ -119,9 +120,11 @@ def _finding(
 ) -> RuleFinding:
     average = _are_averaged(info, joined)
     message, advice = _sentence(one), _ADVICE.get(one.what, SAME)
-    if one.what == "parameters" and not average:
+    if one.what == "parameters" and not average and not _is_tensor_parallel(info):
         if joined.averaged is False:
             message, advice = f"{message}: nothing averages their gradients", _AVERAGE
+    elif one.what == "parameters" and _is_tensor_parallel(info) and not one.before:
+        advice = _IN_PLAN
     elif one.what != "parameters":
         later = [p for p in partings if p.what == "parameters" and p.rank == one.rank]
         if later and one.what != "optimizer":

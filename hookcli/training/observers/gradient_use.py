@@ -93,7 +93,7 @@ class _Known:
 class GradientUse(Observer):
     """Finds terms, clipping and optimizers whose gradients are erased before a step uses them."""
 
-    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps")
+    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss")
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -110,6 +110,9 @@ class GradientUse(Observer):
         self._schedule, self._clips = LookSchedule(), LookSchedule()
         self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
         self._stepped: set[int] = set()  # ids of parameters of optimizers that step
+        # The place of the last backward pass, if its loss is computed from a detached tensor: what
+        # that is, and where.
+        self._last: tuple[str | None, str, int] | None = None
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer."""
@@ -131,6 +134,9 @@ class GradientUse(Observer):
         place = places.of_frame(frame)
         self.facts.look("unused_term", "erased_gradient")
         given = [term for term in terms(frame) if term.value.requires_grad]
+        self._last = None
+        if len(given) == 1 and given[0].detached is not None:
+            self._last = (place, *given[0].detached)
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
         file = places.show(frame.f_code.co_filename)
         uses = [self._use_of(term, place, file) for term in parts]
@@ -232,6 +238,9 @@ class GradientUse(Observer):
         given = parameters_of(optimizer)
         ids = {id(p) for p in given}
         self._stepped |= ids
+        last, self._last = self._last, None
+        if last is not None and not any(p.grad is not None for p in given):
+            self._note_detached(last, optimizer, records)
         for use in list(self._waiting):
             if not use.left.isdisjoint(ids):
                 self._waiting.remove(use)
@@ -241,6 +250,20 @@ class GradientUse(Observer):
             record = records[0] if records else None
             step = None if record is None else record.steps.total
             self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def _note_detached(
+        self, last: tuple[str | None, str, int], optimizer: Any, records: Sequence[Record]
+    ) -> None:
+        """Note a step without gradients, right after a loss that is computed from `x.detach()`."""
+        place, source, line = last
+        file = (place or "").rpartition(":")[0]
+        self.facts.add(
+            "detached_loss",
+            type(optimizer).__name__,
+            f"{file}:{line}",
+            record=records[0] if records else None,
+            source=source,
+        )
 
     def finish(self) -> None:
         """Add what was always erased, and the optimizers that never step."""

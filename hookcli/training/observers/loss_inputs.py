@@ -65,9 +65,18 @@ def clipped_logits(node: Node) -> Finding:
     if made is not None and made.name() == "LogSoftmaxBackward0":
         made = _behind(made)
     binary = "BinaryCrossEntropyWithLogits" in node.name()
+    if made is not None and made.name() == "SigmoidBackward0" and not binary:
+        classes = int(node._saved_self.shape[1 if node._saved_self.dim() > 1 else 0])
+        return "sigmoid", {"least": math.log(1 + (classes - 1) * math.exp(-1))}
     if made is None or made.name() != "ReluBackward0":
         return None
     return "relu", {"loss": "binary_cross_entropy_with_logits" if binary else "cross_entropy"}
+
+
+def one_class(node: Node) -> Finding:
+    """Return that there is one class, so that the loss is 0 whatever the model gives."""
+    logs = node._saved_self
+    return ("one_class", {}) if logs.dim() > 1 and logs.shape[1] == 1 else None
 
 
 def cosines(node: Node) -> Finding:
@@ -164,7 +173,7 @@ LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MseLossBackward0": _REGRESSION,
     "SmoothL1LossBackward0": _REGRESSION,
     "HuberLossBackward0": _REGRESSION,
-    "NllLossBackward0": (clipped_logits, cosines),
-    "NllLoss2DBackward0": (clipped_logits, cosines),
+    "NllLossBackward0": (clipped_logits, cosines, one_class),
+    "NllLoss2DBackward0": (clipped_logits, cosines, one_class),
     "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits,),
 }

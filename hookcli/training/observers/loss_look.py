@@ -23,6 +23,7 @@ from hookcli.engine.probes.trainability.graph_shapes import (
     RESHAPED,
     GraphShapes,
 )
+from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
@@ -45,6 +46,7 @@ from hookcli.training.observers.loss_source import (
     loss_function,
     sign_of_entropy,
     terms,
+    unread_terminal,
     user_frame,
 )
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
@@ -116,13 +118,15 @@ class LossLook(Observer):
             owners.enter(made, _NO_INPUTS)
             if run.next_node is not None:
                 owners.note_end(made, run.next_node)
-            calls.append((root, made))
-        for watcher in _watchers():
-            for _, made in calls:
-                watcher.enter(made, _NO_INPUTS)
+            calls.append((root, made, (run.args, run.kwargs)))
+        for watcher in _watchers() if calls else ():
+            watcher.begin(calls[-1][0].model)
+            for _, made, batch in calls:
+                watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                self._note(measurement, calls[-1][0] if calls else None)
+                if measurement.probe != SIGNS or measurement.value["what"] == "divergence":
+                    self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
         held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
         strange = [leaf for leaf, _ in leaves_of_graph(start) if id(leaf) not in held]
@@ -172,6 +176,9 @@ class LossLook(Observer):
                 self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
+        terminal = unread_terminal(frame)
+        if terminal is not None:
+            self.facts.add("loss_values", "terminal", f"{file}:{terminal[1]}", name=terminal[0])
         weight = graded_weight(frame)
         if weight is not None:
             self.facts.add("loss_values", "advantage", f"{file}:{weight[1]}", name=weight[0])
@@ -227,11 +234,15 @@ class LossLook(Observer):
 
 
 def _watchers() -> tuple[GraphWatcher, ...]:
-    """Return what looks at the graph of a loss as in the run of a model."""
+    """Return what looks at the graph of a loss as in the run of a model.
+
+    Of signs, only that of a divergence is taken over: this script may have several losses.
+    """
     return (
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
         GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
+        LossFormulas([], (NOISE, SIGNS)),
     )
 
 
@@ -310,7 +321,11 @@ def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
     apart = (sums - 1).abs() > _APART
     if float(apart.float().mean()) < _MOSTLY:
         return None
-    return "nll_loss", {"low": float(sums.min()), "high": float(sums.max())}
+    found = {"low": float(sums.min()), "high": float(sums.max()), "over": None}
+    if behind is not None and behind.name() == "LogSoftmaxBackward0":
+        dim = int(behind._saved_dim)
+        found["over"] = dim - 2**64 if dim >= 2**63 else dim
+    return "nll_loss", found
 
 
 _VALUES = {

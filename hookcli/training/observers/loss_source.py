@@ -452,6 +452,45 @@ def _number(node: ast.expr, frame: FrameType) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+_TERMINAL = {
+    "d", "done", "dones", "terminal", "terminals", "terminated", "is_done", "not_done", "dw",
+    "done_batch", "batch_done", "done_mask",
+}  # fmt: skip
+_COLUMNS = 4  # of a batch of transitions
+
+
+def unread_terminal(frame: FrameType) -> tuple[str, int] | None:
+    """Return the name of the ends of episodes, if the values of next states are added without it.
+
+    It is one of several names that a batch is unpacked to, and no line of the function reads it.
+    The line is that of the target: a reward plus a discount times a value.
+    """
+    body = _body_of(frame)
+    nodes = list(_own_nodes(body)) if body is not None else []
+    names = [
+        target.elts
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Tuple) and len(target.elts) >= _COLUMNS
+    ]
+    known = {one.id for row in names for one in row if isinstance(one, ast.Name)} & _TERMINAL
+    read = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    unread = sorted(known - read)
+    if not unread:
+        return None
+    for node in nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for side in (node.left, node.right):
+                text = ast.unparse(side).lower()
+                is_product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)
+                if is_product and ("gamma" in text or "discount" in text):
+                    return unread[0], node.lineno
+    return None
+
+
 _LOG_PROBS = ("log_prob", "logp", "log_pi", "log_action", "ratio")
 
 

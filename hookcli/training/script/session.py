@@ -212,7 +212,7 @@ class ScriptSession:
         SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
-        parts = [self._boot["end"], report.encode(), *map(str.encode, self._watch.others)]
+        parts = [self._boot["end"], report.encode(), *self._others()]
         try:
             with StandardStreams(), Pipe() as pipe:
                 child = self._judge(pipe.writer)
@@ -232,6 +232,12 @@ class ScriptSession:
             _keep(report, "the process that writes it has ended early")
             return 0
         return verdict
+
+    def _others(self) -> list[bytes]:
+        """Return the reports of other ranks, and of processes that the script started."""
+        if self._watch is None:
+            return []
+        return [text.encode() for text in (*self._watch.others, *self._watch.children)]
 
     def _judge(self, writer: int) -> Any:
         """Start the process that judges. It ignores Ctrl-C, which this process handles."""

@@ -706,7 +706,7 @@ def kept_best(keep):
 
 def test_a_state_that_refers_to_the_live_weights_is_named():
     [message] = found(kept_best(lambda net: net.state_dict()), "loaded_weights")
-    assert "gets the tensors of 'net' itself" in message
+    assert "gets references to the tensors of 'net' itself" in message
     assert found(kept_best(lambda net: copy.deepcopy(net.state_dict())), "loaded_weights") == []
 
 
@@ -727,6 +727,148 @@ def test_a_sum_that_keeps_the_graphs_of_all_steps_is_named():
     [message] = found(summed(number=False), "kept_graph")
     assert "'total' is a sum of 29 tensors with a gradient" in message  # at the 30th backward
     assert found(summed(number=True), "kept_graph") == []
+
+
+# The code of a model
+
+
+class Drops(nn.Module):
+    """A layer with functional dropout that is told the mode, or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return F.dropout(self.layer(x), 0.5)
+
+
+class Rests(Drops):
+    """The same, with the mode."""
+
+    def forward(self, x):
+        return F.dropout(self.layer(x), 0.5, self.training)
+
+
+class Creates(Drops):
+    """A second layer that forward makes anew."""
+
+    def forward(self, x):
+        return nn.Linear(3, 3)(self.layer(x))
+
+
+class Tied(nn.Module):
+    """An embedding whose weight is that of the output layer, or a copy of it."""
+
+    def __init__(self, *, copied):
+        super().__init__()
+        self.embed, self.out = nn.Embedding(12, 8), nn.Linear(8, 12, bias=False)
+        weight = self.embed.weight
+        self.out.weight = nn.Parameter(weight.detach().clone()) if copied else weight
+
+    def forward(self, tokens):
+        return self.out(self.embed(tokens))
+
+
+def evaluated(make, given):
+    def train():
+        net = make()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            net.train()
+            step_of(optimizer, net(given).square().mean())
+            net.eval()
+            with torch.no_grad():
+                net(given)
+
+    return train
+
+
+def test_what_the_code_of_a_model_makes_is_looked_at():
+    x, tokens = torch.randn(8, 4), torch.arange(12)
+    [message] = found(evaluated(Drops, x), "model_code")
+    assert "functional dropout in 'Drops' is not told the mode" in message
+    [message] = found(evaluated(Creates, x), "model_code")
+    assert message.startswith("each forward makes 2 parameters anew")
+    [message] = found(evaluated(lambda: Tied(copied=True), tokens), "model_code")
+    assert message.startswith("'out.weight' has the values of 'embed.weight' at the first step")
+    for make, given in ((Rests, x), (lambda: Tied(copied=False), tokens)):
+        assert found(evaluated(make, given), "model_code") == []
+
+
+def test_a_generator_whose_loss_sees_a_detached_sample_is_named():
+    def play(detached):
+        def train():
+            made, judge = nn.Linear(4, 4), nn.Linear(4, 1)
+            first = torch.optim.SGD(made.parameters(), lr=0.1)
+            second = torch.optim.SGD(judge.parameters(), lr=0.1)
+            for _ in range(8):
+                fake = made(torch.randn(8, 4))
+                loss_d = F.softplus(judge(fake.detach())).mean()
+                second.zero_grad()
+                loss_d.backward()
+                second.step()
+                loss_g = F.softplus(-judge(fake)).mean()
+                if detached:
+                    loss_g = F.softplus(-judge(fake.detach())).mean()
+                first.zero_grad()
+                loss_g.backward()
+                first.step()
+
+        return train
+
+    [message] = found(play(True), "gradients_used")
+    assert message == (
+        "a step of SGD has no gradient: the loss before it is computed from fake.detach()"
+    )
+    assert found(play(False), "gradients_used") == []
+
+
+def discounted(read):
+    def train():
+        net = small(nn.ReLU())
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        gamma = 0.9
+        for _ in range(6):
+            batch = torch.randn(8, 4), torch.ones(8), torch.randn(8, 4), torch.zeros(8)
+            state, reward, following, done = batch  # noqa: RUF059  # the fault
+            with torch.no_grad():
+                target = reward + gamma * net(following).amax(1)
+            loss = F.mse_loss(net(state)[:, 0], target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    def train_and_read():
+        net = small(nn.ReLU())
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        gamma = 0.9
+        for _ in range(6):
+            batch = torch.randn(8, 4), torch.ones(8), torch.randn(8, 4), torch.zeros(8)
+            state, reward, following, done = batch
+            with torch.no_grad():
+                target = reward + gamma * (1 - done) * net(following).amax(1)
+            loss = F.mse_loss(net(state)[:, 0], target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return train_and_read if read else train
+
+
+def test_the_end_of_an_episode_that_no_line_reads_is_named():
+    [message] = found(discounted(read=False), "loss_values")
+    assert message.startswith("'done' of the batch is never read")
+    assert found(discounted(read=True), "loss_values") == []
+
+
+def test_a_sigmoid_before_cross_entropy_and_a_single_class_are_named():
+    labels = torch.arange(16) % 3
+    sigmoid = trained(lambda net, x: F.cross_entropy(net(x).sigmoid(), labels))
+    least = math.log(1 + 2 * math.exp(-1))  # one of three classes at 1, and the others at 0
+    assert f"cannot fall below {least:.3g}" in found(sigmoid, "loss_values")[0]
+    one = trained(lambda net, x: F.cross_entropy(net(x)[:, :1], labels * 0))
+    assert "the logits of one class" in found(one, "loss_values")[0]
 
 
 # A loss that does not fall

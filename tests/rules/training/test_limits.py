@@ -15,6 +15,7 @@ PLACE = "train.py:7"
 
 def step(number, **figures):
     empty = dict.fromkeys(("loss", "grad_norm", "lr", "scale", "skipped", "missing"))
+    empty |= {"update_ratio": None}
     return SimpleNamespace(
         step=number, **{**empty, "sampled": False, "largest_lr": None, **figures}
     )
@@ -26,13 +27,21 @@ def steps_of(figure, values, first=0):
 
 def judged(rule, steps, options=(), **more):
     """The only finding of a rule for a training with these steps."""
-    more = {"total": len(steps), "skipped": 0, "together": (), "optimizer": None, **more}
+    more = {
+        "total": len(steps),
+        "skipped": 0,
+        "together": (),
+        "optimizer": None,
+        "unheld": (),
+        **more,
+    }
     report = SimpleNamespace(
         training=SimpleNamespace(steps=steps, **more),
         model=SimpleNamespace(place=PLACE),
         parameters=more.pop("parameters", ()),
         layers=more.pop("layers", ()),
         uncalled=(),
+        measurements=(),
     )
     (finding,) = CATALOGUE[rule].judge(report, CATALOGUE[rule].filled(dict(options)))
     return finding

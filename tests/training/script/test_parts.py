@@ -291,7 +291,7 @@ def test_a_report_that_is_not_written_is_told(watch, capfd, error, said):
         raise error
 
     session = ScriptSession(boot())
-    session._watch = SimpleNamespace(finish=finish)
+    session._watch = SimpleNamespace(finish=finish, others=(), children=())
     session._finish()
     assert capfd.readouterr().err == said
 

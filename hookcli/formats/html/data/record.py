@@ -17,6 +17,7 @@ from hookcli.formats.parts import summary
 from hookcli.formats.parts.color_scale import PALETTE, cell_kind, robust_range
 from hookcli.formats.parts.text import figure, leaves_full, shape
 from hookcli.formats.trace.events import recorded
+from hookcli.formats.training import joined
 from hookcli.formats.training.facts import figures as figures_of_steps, problems, title
 from hookcli.report.distributed import BucketRow, RankRow, UnitRow
 from hookcli.report.events import EventRow, Streamed
@@ -125,7 +126,7 @@ def ranks(report: Report, references: References) -> dict[str, Any] | None:
     """
     distributed = report.distributed
     if distributed is None:
-        return None
+        return None if report.training is None else _of_training(report.training)
     index = _Names(references)
     return {
         "world": distributed.world_size,
@@ -137,6 +138,21 @@ def ranks(report: Report, references: References) -> dict[str, Any] | None:
         "ranks": [_rank(row, references) for row in distributed.ranks],
         "names": index.texts(),
         "rows": index.rows,
+    }
+
+
+def _of_training(info: TrainingInfo) -> dict[str, Any] | None:
+    """Return the ranks of a training that were joined, with the mesh and where they part."""
+    if info.joined is None and not info.groups:
+        return None
+    empty: dict[str, list[Any]] = {
+        name: [] for name in ("buckets", "units", "unreached", "ranks", "names", "rows")
+    }
+    return {
+        "world": 1 if info.joined is None else info.joined.count,
+        "facts": list(joined.facts(info)),
+        "alarms": [joined.parting(one) for one in info.partings or ()],
+        **empty,
     }
 
 

@@ -7,6 +7,7 @@ from hookcli.report.report import Environment
 from hookcli.report.training import Tracking, TrainingReport
 
 CALLS = []
+others = children = ()  # reports of other processes
 
 
 def start(job):

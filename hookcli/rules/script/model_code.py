@@ -1,0 +1,75 @@
+"""`model_code`: what the code of a trained model makes lasts, rests and is shared as meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.text import counted
+
+_KINDS = ("created_layer", "functional_dropout", "broken_tie")
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each mistake in the code of a model."""
+    found = facts_of(report, *_KINDS)
+    for fact in found:
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
+    if not found:
+        yield without_findings(
+            report, _KINDS, "no layer is made in forward, and ties hold", "no optimizer made a step"
+        )
+
+
+def _created(fact: ScriptFact) -> tuple[str, str]:
+    many = counted(fact.values["parameters"], "parameter")
+    return (
+        f"each forward makes {many} anew, with random values, which no optimizer has: nothing that "
+        "they learn is kept",
+        "make the layer in the constructor, and call it in forward",
+    )
+
+
+def _dropout(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"functional dropout in '{fact.target}' is not told the mode: it drops values in eval mode "
+        "too",
+        "pass `training=self.training`, or use nn.Dropout",
+    )
+
+
+def _tie(fact: ScriptFact) -> tuple[str, str]:
+    other = fact.values["other"]
+    return (
+        f"'{fact.target}' has the values of '{other}' at the first step, but is another parameter: "
+        "they are trained apart, as after a tie that was broken",
+        f"assign the parameter itself to '{fact.target}', after the model has been changed",
+    )
+
+
+_SENTENCES = {"created_layer": _created, "functional_dropout": _dropout, "broken_tie": _tie}
+
+RULE = Rule(
+    name="model_code",
+    severity="warning",
+    of_training=True,
+    looks_at="the code",
+    says="what the code of a trained model makes lasts, rests and is shared as it is meant",
+    computes="Fails if the first three losses depend on parameters that are others each time, of "
+    "the same shapes, and in no optimizer and no model; if a forward of the user calls "
+    "torch.nn.functional.dropout without `training`, and the model is evaluated in eval mode; and "
+    "if the weight of a linear layer has the very values of an embedding when an optimizer makes "
+    "its first step, and is another parameter.",
+    formula="parameters(step) = parameters(step + 1)",
+    source="torch.nn.functional.dropout: training is True by default; torch.nn.Parameter",
+    fails="nn.Linear(32, 3)(x) in forward; F.dropout(x, 0.5); head.weight = nn.Parameter(w)",
+    mend="make layers in the constructor; pass training=self.training; assign the parameter itself",
+    example="{rule: model_code, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

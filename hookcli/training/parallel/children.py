@@ -1,0 +1,172 @@
+"""Processes that the script starts by multiprocessing, by spawn or fork: they are observed too.
+
+What is patched: `multiprocessing.spawn.get_command_line`, which returns the command of a spawned
+process. Its code then begins with a file of hookcli. A forked process is observed from when
+multiprocessing begins to run it. The workers of a DataLoader stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import marshal
+import os
+import pickle
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from hookcli.report.encode import training_to_json
+from hookcli.report.training import ScriptInfo
+from hookcli.spec.training import RunJob
+from hookcli.training.script.own_imports import own_imports
+from hookcli.whole_files import HELD, hold_folder, remove_abandoned, remove_folder
+
+_FIRST = Path(__file__).parents[1] / "script" / "child_bootstrap.py"
+_LOADER = "torch.utils.data."
+_LAST = -1000  # of the functions that multiprocessing runs at the end of a process
+BOOT = "boot"
+
+
+class Children:
+    """The processes that a script starts. They leave their reports in a folder of this process."""
+
+    def __init__(self, job: RunJob) -> None:
+        self._job = job
+        self._folder: str | None = None
+        self._original: Callable[..., list[str]] | None = None
+        self._is_forking = False
+
+    def start(self) -> None:
+        """Observe the processes that are started from now on."""
+        spawn = sys.modules.get("multiprocessing.spawn")
+        if spawn is None or not self._job.training.children:
+            return
+        self._original = original = spawn.get_command_line
+
+        def get_command_line(**values: Any) -> list[str]:
+            command: list[str] = original(**values)
+            with contextlib.suppress(Exception), own_imports():
+                return self._observed(command, sys._getframe(1).f_locals.get("process_obj"))
+            return command
+
+        self._watch_forks()
+        get_command_line.__module__ = spawn.__name__
+        spawn.get_command_line = get_command_line  # type: ignore[attr-defined]
+
+    def stop(self) -> None:
+        """Observe no more processes."""
+        spawn = sys.modules.get("multiprocessing.spawn")
+        if spawn is not None and self._original is not None:
+            spawn.get_command_line = self._original  # type: ignore[attr-defined]
+            self._original = None
+
+    def _observed(self, command: list[str], process: Any) -> list[str]:
+        """Return the command of a process that is observed."""
+        if process is None or _is_loader(process):
+            return command
+        if self._folder is None:
+            self._folder = self._made()
+        at = command.index("-c") + 1
+        names = {"__name__": "", "file": str(_FIRST), "folder": self._folder}
+        first = f"exec(open({str(_FIRST)!r}).read(), {names!r}); "
+        return [*command[:at], first + command[at], *command[at + 1 :]]
+
+    def _watch_forks(self) -> None:
+        """Observe the processes that multiprocessing forks."""
+        util = sys.modules.get("multiprocessing.util")
+        if util is None or not hasattr(os, "register_at_fork"):
+            return
+        util.register_after_fork(self, Children._forked)
+        watched = weakref.ref(self)
+
+        def before() -> None:
+            children = watched()
+            if children is not None and children._original is not None:
+                with contextlib.suppress(Exception):
+                    children._note_fork(sys._getframe(1))
+
+        os.register_at_fork(before=before)
+
+    def _note_fork(self, frame: FrameType | None) -> None:
+        """Make the folder before multiprocessing forks a process that is observed."""
+        if frame is None or Path(frame.f_code.co_filename).name != "popen_fork.py":
+            return
+        process = frame.f_locals.get("process_obj")
+        self._is_forking = process is not None and not _is_loader(process)
+        if self._is_forking and self._folder is None:
+            with own_imports():
+                self._folder = self._made()
+
+    def _forked(self) -> None:
+        """Observe this process, which multiprocessing has just forked."""
+        util: Any = sys.modules["multiprocessing.util"]
+        if not self._is_forking or self._folder is None:
+            return
+        with contextlib.suppress(Exception), own_imports():
+            folder = self._folder
+            self._is_forking, self._folder = False, None  # it is the other process's
+            watch = importlib.import_module("hookcli.training.watch").start(
+                replace(self._job, child_of=Path(folder).name, batch=None)
+            )
+            util.Finalize(None, _leave, (watch, self._job, folder), exitpriority=_LAST)
+
+    def _made(self) -> str:
+        """Make the folder with the task of the children, and hold it as long as this process is."""
+        parent = tempfile.gettempdir()
+        remove_abandoned(parent)
+        folder = tempfile.mkdtemp(prefix=HELD, dir=parent)
+        hold_folder(folder)
+        script = self._job.script
+        job = replace(self._job, child_of=Path(folder).name, batch=None)
+        boot = {
+            "job": pickle.dumps(job, protocol=4),
+            "watch": "hookcli.training.watch:start",
+            "name": script.name,
+            "arguments": list(script.arguments),
+            "is_module": script.is_module,
+            "quiet": True,
+            "rank": 0,
+            "folder": folder,
+        }
+        (Path(folder) / BOOT).write_bytes(marshal.dumps(boot, 2))
+        return folder
+
+    def reports(self) -> list[str]:
+        """Return what the processes left, in the order of their numbers, and remove the folder."""
+        if self._folder is None:
+            return []
+        files = [file for file in Path(self._folder).iterdir() if file.suffix == ".json"]
+        texts = [file.read_text("utf-8") for file in sorted(files, key=lambda f: int(f.stem))]
+        remove_folder(self._folder)
+        self._folder = None
+        return texts
+
+
+def _is_loader(process: Any) -> bool:
+    """Return whether a process loads data only."""
+    target = getattr(process, "_target", None)
+    return str(getattr(target, "__module__", "")).startswith(_LOADER)
+
+
+def _leave(watch: Any, job: RunJob, folder: str) -> None:
+    """Leave the report of a forked process, at its end."""
+    with contextlib.suppress(Exception), own_imports():
+        if watch.has_steps():
+            script = job.script
+            info = ScriptInfo(script.name, script.arguments, script.is_module, "completed", 0)
+            leave_report(folder, training_to_json(watch.finish(info)))
+
+
+def leave_report(folder: str, report: str) -> None:
+    """Leave the report of this process, which another one has started, for that one."""
+    file = Path(folder) / f"{os.getpid()}.json"
+    unfinished = file.with_suffix(".unfinished")
+    with contextlib.suppress(OSError):
+        unfinished.write_text(report, "utf-8")
+        unfinished.replace(file)

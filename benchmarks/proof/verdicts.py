@@ -90,6 +90,12 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("timm:test_nfnet", "grad_exists", "stages.3.0.attn_last"): (
         "meant", "the gain after it starts with zero",
     ),
+    ("TextCNN", "grad_norm", ""): (
+        "true", "torch with oneDNN returns 1e8 and more for a gradient that is 5 without it",
+    ),
+    ("timm:efficientvit_m0", "grad_exists", "stages.2.blocks.2.ffn1.m.pw2.bn"): (
+        "true", "the batch norm of the head subtracts what this bias adds",
+    ),
     ("SkipGram", "single_sample", ""): (
         "true", "a batch of one sample fails, since squeeze removes its dimension",
     ),
@@ -97,6 +103,12 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "meant", "the target network is a moving average of the online one",
     ),
 }  # fmt: skip
+
+# Not on each machine: they depend on rounding, or on an error of a kernel.
+SOMETIMES = {
+    ("TextCNN", "grad_norm", ""),
+    ("timm:efficientvit_m0", "grad_exists", "stages.2.blocks.2.ffn1.m.pw2.bn"),
+}
 
 FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("in_none_at_all", "zero_initialization", ""): (

@@ -1,7 +1,8 @@
 """What runs on a push of large products of parameters, and what runs at night only.
 
 `pytest --whole`, as `make nightly` starts it, runs all tests. Each other session runs a part of the
-cases of `PRODUCTS`, the same each time, and of `NIGHTLY` only the tests that its arguments name.
+cases of `PRODUCTS` and `LISTS`, the same each time, and of `NIGHTLY` only the tests that its
+arguments name.
 """
 
 from __future__ import annotations
@@ -47,7 +48,6 @@ PRODUCTS: dict[str, int] = {
     "tests/engine/test_odd_models.py::test_every_format_renders": 0,
     "tests/models/test_exported.py::"
     "test_an_architecture_has_the_rows_and_gradients_of_its_source": 0,
-    "tests/models/torchscript/test_architectures.py::test_an_architecture_traced": 0,
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
     "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,
@@ -55,6 +55,26 @@ PRODUCTS: dict[str, int] = {
     "tests/training/test_frameworks.py::test_a_framework_gives_the_record_of_a_plain_loop": 0,
     "tests/training/test_scripts.py::test_a_script_that_starts_python_again_is_unchanged": 0,
     "tests/training/test_scripts.py::test_two_ranks_are_unchanged_and_their_report_is_true": 0,
+}
+
+# Tests with a long list of cases, each with N: a push runs the first of each N cases.
+LISTS: dict[str, int] = {
+    "tests/engine/test_odd_models_gradients.py::"
+    "test_hooks_fire_in_the_same_order_under_fake_tensors": 4,
+    "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 2,
+    "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 2,
+    "tests/formats/test_hostile_time.py::test_a_long_name_is_drawn_in_every_format": 3,
+    "tests/forked/test_forked.py::test_both_ways_give_the_same": 3,
+    "tests/hooks/test_kinds.py::test_an_interruption_by_the_hook_itself_leaves_nothing_behind": 3,
+    "tests/models/torchscript/test_architectures.py::test_an_architecture_traced": 6,
+    "tests/models/torchscript/test_torch_nn.py::test_a_composition_is_as_in_python": 2,
+    "tests/models/torchscript/test_torch_nn.py::test_a_module_of_torch_nn_is_as_in_python": 2,
+    "tests/rules/test_steady.py::test_the_same_bytes_each_time": 3,
+    "tests/training/script/test_ends.py::test_an_end_is_plain_pythons_and_has_a_report": 2,
+    "tests/training/script/test_transparency.py::"
+    "test_the_script_does_what_it_does_without_hookcli": 2,
+    "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 2,
+    "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 2,
 }
 
 # Tests that run at night only, each with what holds nearly the same on a push.
@@ -95,6 +115,10 @@ NIGHTLY: dict[str, str] = {
     "tests/worker/test_progress.py::test_runs_without_hooks_are_told_from_the_one_with_them": (
         "the other tests of its file"
     ),
+    "tests/engine/test_statistics.py::test_dtensor_is_the_whole": (
+        "the tests of joined ranks, whose parameters are DTensors"
+    ),
+    "tests/test_pytest_plugin.py::test_it_runs_with_xdist": "the other tests of its file",
     "tests/test_tiers.py::test_importing_the_files_of_pure_tests_imports_no_torch": (
         "tests/tiers.py, which watches each pure test while it runs"
     ),
@@ -156,6 +180,18 @@ def thin(items: Sequence[pytest.Item], products: dict[str, int]) -> list[pytest.
     return [item for item in items if id(item) not in dropped]
 
 
+def every(items: Sequence[pytest.Item], lists: dict[str, int]) -> list[pytest.Item]:
+    """Return the items without those of lists that a push leaves out."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for item in items:
+        test = _test(item)
+        if test not in lists or seen[test] % lists[test] == 0:
+            kept.append(item)
+        seen[test] += 1
+    return kept
+
+
 class Push:
     """A plugin: leaves out what `--whole` adds, after `-k` and `-m` have selected."""
 
@@ -165,9 +201,8 @@ class Push:
     ) -> None:
         """Deselect cases of products, and tests of the night."""
         named = " ".join(config.args)
-        kept = [
-            one for one in thin(items, PRODUCTS) if _test(one) not in NIGHTLY or _test(one) in named
-        ]
+        thinned = thin(every(items, LISTS), PRODUCTS)
+        kept = [one for one in thinned if _test(one) not in NIGHTLY or _test(one) in named]
         left = {id(one) for one in kept}
         config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
         items[:] = kept

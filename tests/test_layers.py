@@ -27,6 +27,7 @@ SCRIPT = PACKAGE / "training" / "script"  # in the process of the user's script
 MANY = {
     "rules",
     "rules/script",
+    "rules/training",
     "training/observers",
 }  # folders of which each file is an entry of its catalogue
 MOST_FILES = 15

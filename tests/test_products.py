@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import ROOT
-from tests.products import NIGHTLY, PRODUCTS, Push, covering
+from tests.products import LISTS, NIGHTLY, PRODUCTS, Push, covering, every
 
 SIZES = [(2, 190), (14, 21), (4, 17, 2), (5, 5, 5, 5), (3, 3, 3), (1, 7), (6,)]
 
@@ -58,16 +58,19 @@ def test_one_case_is_the_first():
 
 
 def test_every_test_of_the_tables_is_there():
-    for name in [*PRODUCTS, *NIGHTLY]:
+    for name in [*PRODUCTS, *LISTS, *NIGHTLY]:
         path, _, test = name.partition("::")
         names = [one.name for one in ast.walk(ast.parse((ROOT / path).read_text()))
                  if isinstance(one, ast.FunctionDef)]  # fmt: skip
         assert test in names, name
-    assert not PRODUCTS.keys() & NIGHTLY.keys()
+    names = [*PRODUCTS, *LISTS, *NIGHTLY]
+    assert len(names) == len(set(names))
 
 
 def test_the_order_of_hooks_is_held_whole_on_a_push():
-    assert not [name for name in [*PRODUCTS, *NIGHTLY] if name.startswith("tests/hooks/test_order")]
+    assert not [
+        name for name in [*PRODUCTS, *LISTS, *NIGHTLY] if name.startswith("tests/hooks/test_order")
+    ]
 
 
 def item(name, **params):
@@ -103,3 +106,9 @@ def test_a_session_runs_a_part_of_what_it_selects(items, arguments, left, monkey
     Push().pytest_collection_modifyitems(config, kept)
     assert kept == left
     assert [one for one in items if one not in left] == dropped
+
+
+def test_a_push_runs_the_first_of_each_n_cases_of_a_list():
+    ones = [item("t.py::test_list", case=i) for i in range(7)]
+    other = [item("t.py::test_other", case=i) for i in range(3)]
+    assert every([*ones, *other], {"tests/t.py::test_list": 3}) == [*ones[::3], *other]

@@ -14,7 +14,6 @@ _SMALL = "images of 32 pixels are 1 x 1 in the last stage"
 _GLOBAL = "runs only if global_attention_mask marks a token, and no mask was given"
 _SKIPPED = "forward skips it at random in train mode"
 _ONE_STEP = "one time step from an initial state of zeros, so this weight is not used yet"
-_TIMES = "dimension 0 of the inferred batch counts the words of one sentence, not samples"
 
 VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("call_made_in_forward", "dropout_in_eval", ""): (
@@ -51,7 +50,6 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "true", "nn.TransformerDecoder copies the layer that it gets",
     ),
     ("WaveNet", "grad_exists", "residuals.9"): ("true", "the last residual is not used"),
-    ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
     ("mobilenet_v2", "batch_norm_statistics", "*"): (
         "true", "the momentum of TensorFlow: in PyTorch it is that of the batch",
     ),
@@ -92,10 +90,25 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("timm:test_nfnet", "grad_exists", "stages.3.0.attn_last"): (
         "meant", "the gain after it starts with zero",
     ),
-    ("WindowAttentionNet", "vanishing_gradient", ""): (
-        "false", "the gradient of a bias that softmax centres, after four layers",
+    ("TextCNN", "grad_norm", ""): (
+        "true", "torch with oneDNN returns 1e8 and more for a gradient that is 5 without it",
+    ),
+    ("timm:efficientvit_m0", "grad_exists", "stages.2.blocks.2.ffn1.m.pw2.bn"): (
+        "true", "the batch norm of the head subtracts what this bias adds",
+    ),
+    ("SkipGram", "single_sample", ""): (
+        "true", "a batch of one sample fails, since squeeze removes its dimension",
+    ),
+    ("blind:BYOL", "batch_norm_statistics", "target.2"): (
+        "meant", "the target network is a moving average of the online one",
     ),
 }  # fmt: skip
+
+# Not on each machine: they depend on rounding, or on an error of a kernel.
+SOMETIMES = {
+    ("TextCNN", "grad_norm", ""),
+    ("timm:efficientvit_m0", "grad_exists", "stages.2.blocks.2.ffn1.m.pw2.bn"),
+}
 
 FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("in_none_at_all", "zero_initialization", ""): (

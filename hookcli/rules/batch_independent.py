@@ -62,6 +62,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if options["dim"] is None and _differ(report.inputs):
             yield skipped(_DIFFER)
             return
+        if options["dim"] is None and _is_time(report.inputs, value):
+            yield skipped(_INFERRED)
+            return
         message = (
             f"output{value['output']} of sample {value['sample']} changes by {relative:.3g} of its "
             f"largest value if the other samples are replaced (batch dimension {value['dim']})"
@@ -153,6 +156,12 @@ def _may_count_others(inputs: Inputs | None) -> bool:
     return single is None or "shape" not in single or len(single["shape"]) < 2
 
 
+def _is_time(inputs: Inputs | None, value: Mapping[str, Any]) -> bool:
+    """Return whether a recurrent layer takes dimension 0 of an inferred batch for time."""
+    inferred = inputs is not None and inputs.origin == "inferred"
+    return inferred and value.get("mixing", {}).get("time_first", False)
+
+
 def _differ(inputs: Inputs | None) -> bool:
     """Return whether dimension 0 of the inputs differs, as of nodes and edges of a graph."""
     if inputs is None:
@@ -174,6 +183,7 @@ RULE = Rule(
     "dimension. The rule is skipped if two dimensions grow and only one is coupled, if the "
     "model accepts only one number of samples, if an inferred batch has several inputs or a "
     "vector, whose dimension 0 may count nodes or words, if dimension 0 of the inputs differs, if "
+    "a layer takes dimension 0 of an inferred batch for time, if "
     "parameters or buffers make a square matrix that multiplies dimension 0 from the left, as an "
     "adjacency matrix does, or if layers quantize with the range of all samples. A finding names "
     "the first function whose result depends on several samples, or the view that puts samples "

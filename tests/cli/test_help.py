@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shlex
@@ -42,6 +43,7 @@ FLAGS = {
         "--kinds",
         "--root",
         "--max-steps",
+        "--no-children",
         "--stop-on",
         "--against",
         "--fail-on",
@@ -71,7 +73,8 @@ def helped(line, monkeypatch):
 def test_help_fits_into_80_columns_and_cuts_nothing(command, helped):
     out = helped(*([command] if command else []))
     assert max(map(len, out.splitlines())) <= 80
-    assert "..." not in out.replace("[ARGS]...", "")
+    several = "[ARGS]...", "REPORT.json..."
+    assert "..." not in functools.reduce(lambda text, one: text.replace(one, ""), several, out)
 
 
 def sections(text):
@@ -139,7 +142,7 @@ def test_the_examples_run(helped, line, asked, cli, tmp_path, monkeypatch):
     for command in (None, *COMMANDS):
         for example in examples(helped(*([command] if command else []))):
             arguments = shlex.split(example)[1:]
-            if arguments[0] == "diff":
+            if arguments[0] == "diff" or "*" in example:  # the shell expands it
                 continue
             if arguments[0] == "snapshot" or arguments[0] in RUN_A_MODEL:
                 checks.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from hookcli.engine.probes.activations.observer import ActivationObserver
 from hookcli.engine.probes.activations.outputs import ConstantOutputs, _tests, _varies
 from hookcli.engine.probes.context import LostGradients
 from hookcli.engine.probes.determinism import change, compare, repeat
-from hookcli.engine.probes.dropout_watch import _Running
+from hookcli.engine.probes.function_calls import RunningCalls
 from hookcli.engine.probes.gradients.cuts import cuts
 from hookcli.engine.probes.non_finite import Values
 from hookcli.engine.probes.samples.batch_growth import _Shapes
@@ -532,7 +532,7 @@ def test_attention_drops_values_only_if_it_is_asked(options, found):
 
 
 def test_the_end_of_a_call_ends_those_inside_it():
-    running, outer, inner = _Running(), call(order=0), call(order=1)
+    running, outer, inner = RunningCalls(), call(order=0), call(order=1)
     running.enter(outer, None)
     running.enter(inner, None)
     running.leave(outer, None, None)  # the end of the inner one comes late, if at all

@@ -32,7 +32,7 @@ OTHERS = {
         "_input": "reads addresses", "_output": "reads addresses",
     },
     "engine/probes/activations/observer.py": {"_address": "reads an address"},
-    "engine/probes/batch_independence.py": {"_memory_of": "reads an address"},
+    "engine/probes/samples/batch_independence.py": {"_memory_of": "reads an address"},
     "engine/probes/gradients/zero_reasons.py": {"_why": "reads attributes of a node"},
     "engine/probes/probes.py": {"_measured": "the error is the reason that is shown"},
     "engine/probes/trainability/graph_patterns.py": {"_note": "reads attributes of a node"},

@@ -165,3 +165,32 @@ def test_gradients_of_float64_may_change_by_more_decades_than_a_float_has(sizes,
     assert found.value == (1e307 if rule == "exploding_gradient" else 1e-307)
     other = {"exploding_gradient", "vanishing_gradient"} - {rule}
     assert only(*other, report("grads", layers=layers, parameters=rows)).status == "pass"
+
+
+class Window(nn.Module):
+    """Attention with a bias of positions, a parameter of the module that calls the layers."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.stem, self.qkv = nn.Linear(SIZE, SIZE), nn.Linear(SIZE, 3 * SIZE)
+        self.proj, self.head = nn.Linear(SIZE, SIZE), nn.Linear(SIZE, 2)
+        self.places = nn.Parameter(torch.zeros(49, 49))
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.stem(x)).chunk(3, -1)
+        shares = (q @ k.transpose(-2, -1) / SIZE**0.5 + self.places).softmax(-1)
+        return self.head(self.proj(shares @ v).mean(1))
+
+
+def test_a_parameter_of_a_module_that_calls_layers_has_no_depth():
+    report = hookcli.check(Window(), inputs=torch.randn(2, 49, SIZE), rules=["vanishing_gradient"])
+    assert "" not in {name for profile in profiles(report) for name in profile.names}
+    assert report.checks[0].status == "pass"
+
+
+def test_biases_before_a_batch_norm_are_not_judged():
+    layers = [m for _ in range(4) for m in (nn.Linear(SIZE, SIZE), nn.BatchNorm1d(SIZE), nn.ReLU())]
+    report = hookcli.check(nn.Sequential(*layers, nn.Linear(SIZE, 2)), inputs=torch.randn(6, SIZE))
+    weights, biases = profiles(report)
+    assert (len(weights.names), biases.names) == (5, ())

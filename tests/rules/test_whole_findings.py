@@ -91,6 +91,18 @@ def test_dimension_0_of_an_inferred_batch_may_count_nodes(origin, shapes, status
         assert only("batch_independent", made, dim=0).status == "fail"
 
 
+@pytest.mark.parametrize(
+    ("origin", "time_first", "status"),
+    [("inferred", True, "skip"), ("inferred", False, "fail"), ("declared", True, "fail")],
+)
+def test_an_inferred_batch_may_be_one_sequence(origin, time_first, status):
+    mixing = {"kind": "mixes", "function": "lstm", "name": "rnn", "module": "LSTM", "dim": 0,
+              "shape": [4, 1, 8], "time_first": time_first, "place": None}  # fmt: skip
+    inputs = Inputs(origin, args=[{"shape": [4, 8]}], kwargs={})
+    made = replace(samples(mixing=mixing), inputs=inputs)
+    assert only("batch_independent", made).status == status
+
+
 # Buckets of gradients
 
 TWO = (bucket(index=0, names=("fc.weight",)), bucket(index=1, names=("fc.bias",), bytes=128))

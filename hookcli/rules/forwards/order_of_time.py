@@ -49,10 +49,10 @@ def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     first = min((value for _, value in hints), key=lambda hint: " " in hint["what"])
     what, place = first["what"], first["place"]
-    told = what if " " in what else f"the code has a causal mask (`{what}` at {place})"
+    reason = what if " " in what else f"the code has a causal mask (`{what}` at {place})"
     message = (
         f"output{value['output']} at position {time} changes by {relative:.3g} of its largest "
-        f"value if later positions are replaced, although {told}"
+        f"value if later positions are replaced, although {reason}"
     )
     yield RuleFinding(
         "fail", "", "later positions", message, value["relative"], 0, place or report.model.place,

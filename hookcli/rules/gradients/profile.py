@@ -6,10 +6,10 @@ dimensions) tells what an optimizer sees. That of the biases tells how the gradi
 the outputs of layers changes, since the gradient of a bias is the sum of these over the batch: with
 weights that are too large or too small, the activations change by the same factor in the opposite
 direction, so the gradients of the weights hide it (Glorot & Bengio 2010, equations 6 and 7).
-Some gradients of biases are sums that cancel, up to rounding. Those directly in front of a norm
-that subtracts the mean over samples are left out. Others, as those of the keys of an attention, lie
-decades below their neighbours, so no step from one layer to the next counts as more than `_STEP`
-decades, and nearly all steps must go in one direction.
+Some gradients of biases are sums that cancel, up to rounding. If a norm subtracts the mean over
+samples, those of all linear layers in front of it may: biases are not judged. Others, as those of
+the keys of an attention, lie decades below their neighbours, so no step from one layer to the next
+counts as more than `_STEP` decades, and nearly all steps must go in one direction.
 
 A module that calls others has no place in this order: its own parameters may be used before or
 after them. They are left out.
@@ -101,7 +101,7 @@ def profiles(report: Report) -> tuple[Profile, ...]:
         for name in (row.name, *row.aliases):
             if name is not None:
                 first.setdefault(name, row)
-    callers, centred = _callers(report), _centred(report)
+    callers = {row.parent for row in report.layers if row.parent is not None}
     weights: list[tuple[int, str, float]] = []
     for parameter in report.parameters:
         module = owner(parameter.name)
@@ -117,27 +117,12 @@ def profiles(report: Report) -> tuple[Profile, ...]:
         for row in report.parameters
         if len(row.shape) == 1
         and owner(row.name) in with_weight
-        and first[owner(row.name)].order not in centred
         and "bias" in row.name.rpartition(".")[2]
         and (size := _size(row)) is not None
     ]
+    if any(row.type.startswith(_CENTRING) for row in report.layers):
+        biases = []
     return (_profile("weights", weights), _profile("biases", biases))
-
-
-def _callers(report: Report) -> set[int]:
-    """Return the numbers of the calls that make other calls."""
-    return {row.parent for row in report.layers if row.parent is not None}
-
-
-def _centred(report: Report) -> set[int]:
-    """Return the numbers of the calls that a norm follows which subtracts the mean of samples."""
-    callers = _callers(report)
-    leaves = sorted((row for row in report.layers if row.order not in callers), key=_order)
-    return {row.order for row, after in pairwise(leaves) if after.type.startswith(_CENTRING)}
-
-
-def _order(row: LayerRow) -> int:
-    return row.order
 
 
 def _profile(what: str, rows: Sequence[tuple[int, str, float]]) -> Profile:

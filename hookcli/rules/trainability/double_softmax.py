@@ -20,6 +20,12 @@ def _sentence(measurement: Measurement) -> tuple[str, str]:
     loss, gets, kind = value["loss"], value["gets"], value["module"]
     where = f"'{measurement.target}'" if measurement.target else "the model's forward"
     source = f"the {gets}" if kind is None else f"the {gets} of {where}"
+    if loss == "nll_loss" and gets == "logits":
+        return (
+            "nll_loss gets logits instead of log-probabilities: they do not sum to 1, and the loss "
+            "falls without limit",
+            "use cross_entropy, or log_softmax before nll_loss",
+        )
     if loss == "nll_loss":
         return (
             f"nll_loss gets {source} instead of log-probabilities, so the loss is negative",
@@ -62,7 +68,7 @@ RULE = Rule(
     says="cross_entropy gets logits and nll_loss log-probabilities, not the output of a softmax",
     computes="Follows the autograd graph from the loss: the input of cross_entropy must not be the "
     "output of a softmax over the same dimension, of a sigmoid or of tanh, that of nll_loss not a "
-    "softmax without log, and "
+    "softmax without log, nor logits, and "
     "that of binary_cross_entropy_with_logits not a sigmoid or softmax. Only views, casts, "
     "selections and a product with a constant matrix whose rows sum to 1 may be in between. With "
     "probabilities the smallest cross entropy of C classes is log(1 + (C - 1) / e), for values of "

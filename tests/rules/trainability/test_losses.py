@@ -165,6 +165,7 @@ SHARES = torch.softmax(torch.randn(5, 6, generator=torch.Generator().manual_seed
         (lambda x: x.softmax(1), lambda y: F.cross_entropy(y @ (LABELS - 1), AIMS % 3), None),
         (lambda x: x, lambda y: F.cross_entropy(y @ LABELS, AIMS % 3), None),
         (lambda x: x, lambda y: F.cross_entropy(y, AIMS), None),
+        (lambda x: x.log_softmax(1) - 1, lambda y: F.nll_loss(y, AIMS), None),
         (lambda x: x.log_softmax(1), lambda y: F.cross_entropy(y, AIMS), None),
         (lambda x: x.log_softmax(1), lambda y: F.nll_loss(y, AIMS), None),
         (lambda x: x.softmax(1), lambda y: F.nll_loss(y.log(), AIMS), None),
@@ -227,3 +228,9 @@ def test_the_verdict_has_what_a_check_of_another_rule_saw():
     report = hookcli.check(net, inputs=torch.randn(5, 8), rules=["finite"], loss=loss)
     assert [row.rule for row in report.checks] == ["finite"]
     assert [one.cause for one in report.diagnoses] == ["double_softmax"]
+
+
+def test_logits_in_the_place_of_log_probabilities_are_found():
+    row = only(judged(lambda x: x, lambda y: F.nll_loss(y, AIMS), "double_softmax"))
+    assert row.status == "fail"
+    assert row.message.startswith("nll_loss gets logits instead of log-probabilities")

@@ -41,6 +41,7 @@ SAME_VALUES = {
 _BOUNDED = {_SIGMOID: "sigmoid", "TanhBackward0": "tanh"}  # between 0 and 1, or -1 and 1
 _PRODUCTS = ("MmBackward0", "BmmBackward0")
 _ROUNDED = 1e-5  # how far a sum of shares may be from 1
+_NOT_ONE = 1e-2  # the logarithm of a sum of probabilities that is not 1
 _MOST_NODES = 200_000
 _MOST_TERMS = 20
 _ROWS = 4  # rows of a result that are compared
@@ -126,7 +127,8 @@ class LossGraph(GraphWatcher):
                 what, source = made
                 self._reported.add(source)
                 name, index, kind = place_of(source, owners, calls)
-                what.setdefault("classes", _classes(source))
+                classes = None if what["gets"] == "logits" else _classes(source)
+                what.setdefault("classes", classes)
                 value = {**what, "module": kind[0], "place": kind[1]}
                 rows.append((PROBABILITIES, name, index, value))
         self.measurements += [
@@ -190,10 +192,23 @@ def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node]
         return {"loss": "cross_entropy", "gets": "softmax"}, given
     if name in _NLL and made == _SOFTMAX:
         return {"loss": "nll_loss", "gets": "softmax"}, given
+    if name in _NLL and made != _LOG_SOFTMAX and _are_logits(node):
+        return {"loss": "nll_loss", "gets": "logits"}, given
     if name == _LOGITS and made in (_SIGMOID, _SOFTMAX):
         gets = "sigmoid" if made == _SIGMOID else "softmax"
         return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, given
     return None
+
+
+def _are_logits(loss: Node) -> bool:
+    """Return whether what a loss takes for log-probabilities cannot be such: they do not sum to 1.
+
+    Some are positive, too.
+    """
+    logs = loss._saved_self.detach()
+    dim = 1 if logs.dim() > 1 else 0
+    apart = logs.double().logsumexp(dim).abs()
+    return bool((logs > 0).any()) and bool((apart > _NOT_ONE).all())
 
 
 def _mixed(log_softmax: Node, product: Node | None) -> Node | None:

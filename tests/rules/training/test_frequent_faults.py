@@ -152,6 +152,27 @@ def test_a_step_that_is_called_twice_is_named():
     assert found(train_with(1), "gradients_used") == []
 
 
+def test_a_step_with_scaled_gradients_is_told_from_one_of_the_scaler():
+    def train_with(removed):
+        def train():
+            net, scaler = nn.Linear(4, 1), torch.amp.GradScaler("cpu", init_scale=1024.0)
+            optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
+            for _ in range(6):
+                optimizer.zero_grad()
+                scaler.scale(net(torch.randn(8, 4)).square().mean()).backward()
+                if removed:
+                    scaler.step(optimizer)
+                    scaler.update()
+                else:
+                    optimizer.step()
+
+        return train
+
+    [message] = found(train_with(removed=False), "gradients_used")
+    assert message.startswith("SGD steps with gradients that are multiplied by 1024")
+    assert found(train_with(removed=True), "gradients_used") == []
+
+
 # Schedules
 
 

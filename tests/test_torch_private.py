@@ -39,6 +39,7 @@ OF_OTHERS = {
     "_current_frames",
     "_run_module_as_main",
     "_from_config",
+    "_target",
 }  # Python, transformers
 
 

@@ -14,6 +14,7 @@ from torch import nn
 
 from hookcli.models import module_tree, places
 from hookcli.torch_private import BatchNormBase, ConvNd, disable_current_modes
+from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
@@ -115,7 +116,7 @@ class FrozenParts(Observer):
                 continue
             if weight.layout is not torch.strided or not 0 < weight.numel() <= _MOST:
                 continue
-            if isinstance(module, nn.Linear | ConvNd) and not bool(weight.any()):
+            if isinstance(module, nn.Linear | ConvNd) and not bool(local(weight).any()):
                 self._zeros[id(record.root), names[0]] = record, module, names[0]
             if isinstance(module, nn.Embedding | nn.EmbeddingBag):
                 place = _pretrained_at(root)
@@ -142,7 +143,11 @@ class FrozenParts(Observer):
                     )
             for record, module, name in self._zeros.values():
                 weight = module._parameters.get("weight")
-                if weight is not None and not weight.requires_grad and not bool(weight.any()):
+                if (
+                    weight is not None
+                    and not weight.requires_grad
+                    and not bool(local(weight).any())
+                ):
                     self.facts.add(
                         "frozen_zero",
                         f"{name}.weight",
@@ -192,7 +197,7 @@ def _statistics(module: nn.Module) -> float:
 
 def _sums(module: nn.Module) -> list[float]:
     own = [p for p in module.parameters() if p.numel() and not p.is_meta]
-    return [float(p.detach().reshape(-1)[:4096].double().sum()) for p in own[:8]]
+    return [float(local(p.detach()).reshape(-1)[:4096].double().sum()) for p in own[:8]]
 
 
 def _pretrained_at(root: nn.Module) -> str | None:

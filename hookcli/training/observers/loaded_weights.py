@@ -12,6 +12,7 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer, variable_of
 from hookcli.training.records import Record, parameters_of
 from hookcli.training.script.watched_function import TorchCall
@@ -128,7 +129,7 @@ class _Load:
 
 def _values(parameter: torch.Tensor) -> torch.Tensor:
     with torch.no_grad(), disable_current_modes():
-        return parameter.detach().reshape(-1)[:_VALUES].float().cpu().clone()
+        return local(parameter.detach()).reshape(-1)[:_VALUES].float().cpu().clone()
 
 
 def _likeness(parameter: torch.Tensor, before: torch.Tensor) -> float:

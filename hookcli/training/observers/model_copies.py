@@ -14,6 +14,7 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
@@ -146,7 +147,9 @@ def _values(module: nn.Module) -> list[float]:
     """Return sums of a few parameters, which an update changes."""
     parameters = [p for p in module.parameters() if p.numel() and not p.is_meta]
     with torch.no_grad(), disable_current_modes():
-        return [float(p.detach().reshape(-1)[:4096].double().sum()) for p in parameters[:_FEW]]
+        return [
+            float(local(p.detach()).reshape(-1)[:4096].double().sum()) for p in parameters[:_FEW]
+        ]
 
 
 def _stale(module: nn.Module, twin: RootWatch | None) -> list[str]:

@@ -320,8 +320,9 @@ def test_the_report_goes_to_the_process_that_ends_the_run(tmp_path, monkeypatch)
     session = ScriptSession(boot(finish=[sys.executable, "-S", "-c", code]))
     session._folder = str(tmp_path / "removed")
     assert session._deliver("the report") == 5
-    parts = (3).to_bytes(8, "little"), b"end", (10).to_bytes(8, "little"), b"the report"
-    assert out.read_bytes() == b"".join(parts)
+    # the request, the report, and how many of other ranks follow
+    parts = b"end", b"the report", b"0"
+    assert out.read_bytes() == b"".join(len(p).to_bytes(8, "little") + p for p in parts)
 
 
 def test_a_report_that_no_process_can_show_is_kept(tmp_path, monkeypatch, capfd):

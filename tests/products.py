@@ -89,6 +89,9 @@ NIGHTLY: dict[str, str] = {
     "tests/distributed/test_faults.py::test_two_runs_side_by_side_do_not_meet": (
         "tests/faults/test_at_once.py, whose commands have two ranks each"
     ),
+    "tests/training/test_children.py::test_processes_of_a_script_have_reports": (
+        "docs/guides/distributed.md, whose ranks are spawned"
+    ),
     "tests/distributed/test_torchrun.py::test_rank_0_says_which_other_rank_failed": (
         "tests/distributed/test_faults.py, whose ranks hookcli starts"
     ),

@@ -29,6 +29,11 @@ _WITHOUT_GRADIENT = (
     "unchanged_parameters", "grad_exists", "uncalled_modules", "grad_norm", "loss_falls"
 )  # fmt: skip
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "loss_scale",
+        ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls", "update_ratio",
+         "finite", "finite_steps", "grad_norm", "grad_norm_grows", "grad_norm_spikes"),
+    ),
     ("finite", ("grad_norm",)),
     ("gradients_used", ("optimizer_model", "clipping_used", *_WITHOUT_GRADIENT)),
     (
@@ -36,7 +41,7 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("unheld_parameters", *_WITHOUT_GRADIENT),
     ),
     ("learning_rate_zero", ("unchanged_parameters", "loss_falls", "update_ratio")),
-    ("loss_scale", ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls")),
+    ("clipped_norm", ("grad_norm", "update_ratio")),
     ("skipped_steps", ("optimizer_steps", "unchanged_parameters", "loss_falls")),
     ("optimizer_steps", ("loss_falls",)),
     (
@@ -63,7 +68,10 @@ _STAYS = 0.1  # of the norm of a step, in all later ones
 def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
-    if (overshot := _overshot(facts)) is not None:
+    scaled = any(row.rule == "gradients_used" and row.cause == "loss_scale" for row in left)
+    if scaled:
+        pass  # the scale explains what is large
+    elif (overshot := _overshot(facts)) is not None:
         left = [row for row in left if row not in overshot.rows]
         yield overshot
     elif (diverged := _diverged(facts)) is not None:

@@ -129,6 +129,14 @@ class LocalPart:
 
 
 @dataclass(frozen=True, slots=True)
+class StagePlace:
+    """A stage of a pipeline: its number, which counts from 0, and how many there are."""
+
+    index: Index
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class PartGroup:
     """The parameters of a record that are placed alike; plain tensors have no placements."""
 

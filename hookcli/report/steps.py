@@ -10,6 +10,7 @@ from hookcli.report.distributed import (
     PartGroup,
     PartNorms,
     RankParting,
+    StagePlace,
     StepDigests,
 )
 from hookcli.report.values import Count, Index, Number, Positive, absent
@@ -152,7 +153,8 @@ class TrainingInfo:
 
     `groups` are the groups of parameters that `local` of a step has norms of, if some are DTensors.
     `step_digests` are those of one rank of several; `joined` tells which ranks were joined, and
-    `partings` where they differ, though they should agree.
+    `partings` where they differ, though they should agree. `stage` is that of a pipeline; a joined
+    record has the parameters and norms of all stages.
     """
 
     record: str
@@ -188,3 +190,4 @@ class TrainingInfo:
     step_digests: StepDigests | None = absent()  # noqa: RUF009  # it is a field()
     joined: JoinedRanks | None = absent()  # noqa: RUF009  # it is a field()
     partings: tuple[RankParting, ...] | None = absent()  # it is a field()
+    stage: StagePlace | None = absent()  # noqa: RUF009  # it is a field()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
+from hookcli.rules.ranks_part import NOT_COMPARED, SAME, judge_joined, same_parameters
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.training.ranks_part import NOT_COMPARED, SAME, judge_joined, same_parameters
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted, join_names
 

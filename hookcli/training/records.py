@@ -33,6 +33,7 @@ from hookcli.training.norms import (
 from hookcli.training.parallel.part_norms import PartNormsKeeper
 from hookcli.training.parallel.placed_rows import with_placements
 from hookcli.training.parallel.placements import has_parts, is_dtensor
+from hookcli.training.parallel.stages import stage_of
 from hookcli.training.parallel.step_digests import DigestKeeper
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
@@ -136,6 +137,7 @@ class Record:
         self._lefts: set[bool | None] = set()  # what `left_gradients` said
         self._digests: dict[int, str] = {}
         self._step_digests = DigestKeeper() if ranks else None
+        self._stage = stage_of(root.root) if ranks else None
         self._parts: PartNormsKeeper | None = None  # if some parameters are DTensors
         self._local: dict[str, list[tuple[float | None, float | None]]] = {}  # of those, by name
         self.sampled: list[int] = []
@@ -492,6 +494,7 @@ class Record:
             losses=root.losses or None,
             groups=None if self._parts is None else self._parts.rows(self.own),
             step_digests=self._digests_of_steps(),
+            stage=self._stage,
         )
 
     def _digests_of_steps(self) -> StepDigests | None:

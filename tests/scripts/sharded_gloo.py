@@ -14,7 +14,7 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     truth = {}
-    for mode, name in (("fsdp", "scaled"), ("tp", "mlp")):
+    for mode, name in (("fsdp", "scaled"), ("tp", "gpt")):
         mesh = training.mesh_of(mode, dist.get_world_size())
         truth[name] = training.train(name, mode, mesh)
     rank_faults.CASES["one_element"].run(dist.get_rank())

@@ -39,6 +39,7 @@ def test_figures_are_those_of_the_full_tensors(recorded):
     sharded = {**recorded.report, "records": recorded.report["records"][:2]}
     count, wrong = compare(sharded, recorded.truth, "two ranks", exact=True)
     assert (count > 300, wrong) == (True, [])
+    assert "detached" not in recorded.report["tracking"]
 
 
 def test_figures_are_those_of_a_training_on_one_process(recorded):
@@ -62,10 +63,10 @@ def test_a_part_is_told_beside_the_whole(recorded):
     assert rows[1]["scale"]["local"] == {"shape": [0]}  # one element: rank 1 has none
     assert joined["scale"]["grad"]["numel"] == 1
     plain = {row["name"]: row for row in recorded.report["records"][1]["parameters"]}
-    assert plain["1.up.weight"]["placements"] == ["Shard(0)"]
-    assert plain["1.down.weight"]["placements"] == ["Shard(1)"]
-    assert plain["1.down.bias"]["placements"] == ["Replicate"]
-    assert not {"placements", "mesh", "local", "whole"} & plain["0.weight"].keys()
+    assert plain["blocks.0.1.up.weight"]["placements"] == ["Shard(0)"]
+    assert plain["blocks.0.1.down.weight"]["placements"] == ["Shard(1)"]
+    assert plain["blocks.0.1.down.bias"]["placements"] == ["Replicate"]
+    assert not {"placements", "mesh", "local", "whole"} & plain["words.weight"].keys()
 
 
 def test_a_rank_that_parts_is_named_with_its_step_and_parameter(recorded):

@@ -174,5 +174,9 @@ NETS = {
     "siamese": (Siamese, _floats(8)),
     "mlp": (lambda: nn.Sequential(nn.Linear(8, 12), Mlp(12, 28, bias=False), nn.Linear(12, 3)),
             _floats(8)),
+    "stack": (
+        lambda: nn.Sequential(nn.Linear(8, 12), Mlp(12, 28), Mlp(12, 16), nn.Linear(12, 3)),
+        _floats(8),
+    ),
     "bf16": (lambda: nn.Sequential(nn.Linear(8, 12), Mlp(12, 28), nn.Linear(12, 3)), _floats(8)),
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """A script that trains each architecture in one way: `training.py MODE TRUTH [NETS]`.
 
-MODE is single, ddp, fsdp, hsdp, tp, sp or 2d. Rank 0 writes what `full_tensor` says of each
+MODE is single, ddp, fsdp, hsdp, tp, sp, 2d or pp. Rank 0 writes what `full_tensor` says of each
 gradient and weight to the file TRUTH. The collectives are the script's own.
 """
 
@@ -10,6 +10,7 @@ import copy
 import json
 import os
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import torch
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -159,6 +161,27 @@ def train(name: str, mode: str, mesh) -> list[dict]:
     return rows
 
 
+def train_stages(name: str) -> None:
+    """Train a sequence of modules in as many stages as there are ranks, by GPipe."""
+    build, batch_of = NETS[name]
+    torch.manual_seed(3)
+    plain = build().double()
+    rank, world = dist.get_rank(), dist.get_world_size()
+    each = len(plain) // world
+    names = [str(i) for i in range(rank * each, (rank + 1) * each)]
+    model = nn.Sequential(OrderedDict((i, plain[int(i)]) for i in names))
+    stage = PipelineStage(model, rank, world, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, 2, loss_fn=lambda y, _: y.square().mean())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(STEPS):
+        batch = batch_of(generator)
+        optimizer.zero_grad()
+        arguments = (batch,) if rank == 0 else ()
+        schedule.step(*arguments, **({"target": batch} if rank == world - 1 else {}))
+        optimizer.step()
+
+
 def main() -> None:
     """Train all."""
     mode, target, *names = sys.argv[1:]
@@ -167,6 +190,11 @@ def main() -> None:
     if mode != "single":
         dist.init_process_group("gloo")
         mesh = mesh_of(mode, dist.get_world_size())
+    if mode == "pp":
+        for name in names or ["stack"]:
+            train_stages(name)
+        dist.destroy_process_group()
+        return
     truth = {name: train(name, mode, mesh) for name in names or NETS}
     if os.environ.get("RANK", "0") == "0":
         Path(target).write_text(json.dumps(truth))

@@ -75,12 +75,17 @@ def end_of_run() -> int:
     request, text = (_part(sys.stdin.buffer) for _ in range(2))
     if request is None or text is None:
         return Status.FINE
-    others = list(iter(lambda: _part(sys.stdin.buffer), None))
+    others = [other for _ in range(_count(sys.stdin.buffer)) if (other := _part(sys.stdin.buffer))]
     end: EndRequest = pickle.loads(request)
     status = reporting(end.console, lambda: finish(end, text, others))
     if status not in {Status.FINE, FOUND} and not end.rank:
         reporting(end.console, lambda: _keep(end, text))
     return status
+
+
+def _count(stream: IO[bytes]) -> int:
+    """Read the number of the reports of other ranks and processes that follow."""
+    return int(_part(stream) or 0)
 
 
 def _part(stream: IO[bytes]) -> bytes | None:
@@ -102,7 +107,8 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     """
     own = training_from_json(text)
     report = own
-    if own.tracking.world_size > 1 and not end.rank and own.records:
+    rank = end.rank or own.tracking.rank  # torchrun's, else that of the process group
+    if own.tracking.world_size > 1 and not rank and own.records:
         report = _joined(own, [training_from_json(other) for other in others])
         write_own(_judged(own, end), end.targets)
     elif others:
@@ -118,8 +124,8 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
         start=start,
     )
     count = sum(is_counted(row, end.fail_on) for row in all_checks(report))
-    if end.rank:
-        write_rank(report, end.rank, end.targets)
+    if rank:
+        write_rank(report, rank, end.targets)
         return FOUND if count else Status.FINE
     deliver(report, end.targets, view, end.console)
     if not has_stdout(end.targets) and not end.console.quiet:

@@ -74,11 +74,13 @@ class StepPairs:
     def _all(self, step: int) -> Iterator[FigureDiff]:
         ours, theirs = self.a.steps[step], self.b.steps[step]
         yield from self._weights(step)
-        yield self._plain(step, "forward", "forwards", (ours.forwards, theirs.forwards))
+        if self.is_alike:  # else one may have micro-batches, as pipelines do
+            yield self._plain(step, "forward", "forwards", (ours.forwards, theirs.forwards))
         yield from self._layers(step)
         yield from self._events(step, "forward")
         yield self._plain(step, "loss", "loss", self.losses(step))
-        yield self._plain(step, "backward", "backwards", (ours.backwards, theirs.backwards))
+        if self.is_alike:
+            yield self._plain(step, "backward", "backwards", (ours.backwards, theirs.backwards))
         gradients = self._backward(step)
         yield from gradients
         yield self._plain(step, "backward", "grad_norm", (ours.grad_norm, theirs.grad_norm))

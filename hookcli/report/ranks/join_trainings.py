@@ -6,12 +6,13 @@ Nothing was exchanged while the script ran. The report of the lowest rank is the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from hookcli.report.distributed import JoinedRanks
 from hookcli.report.ranks.partings import compare_ranks
 from hookcli.report.ranks.pieces import hypot_of, is_pending, value_of
 from hookcli.report.ranks.spans import spans_of
+from hookcli.report.ranks.stages import stage_in, with_stages
 from hookcli.report.ranks.whole_parameters import whole_row, whole_update
 from hookcli.report.ranks.whole_steps import WholeSteps
 from hookcli.report.report import ParameterRow, Report
@@ -37,15 +38,35 @@ def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
     placed = {_name(record) for record in first.records if _has_placements(record)}
     notes = [one for one in first.warnings if one not in {f"{name}: {_PARTS}" for name in placed}]
     records = []
+    own = {stage for record in first.records if (stage := stage_in(record)) is not None}
     for i, record in enumerate(first.records):
         same = {at: _counterpart(record, i, report) for at, report in there.items()}
         known = {at: other for at, other in same.items() if other is not None}
         joined = _joined(record, known, rank, ranks)
+        if own and stage_in(record) == min(own):
+            joined = with_stages(joined, _other_stages(there, own, ranks))
         notes += _notes(joined)
         records.append(joined)
     if missing and records:
         notes.append(f"no file of rank {_few(missing)}: it is not compared with the others")
     return dataclasses.replace(first, records=tuple(records), warnings=tuple(notes))
+
+
+def _other_stages(
+    there: Mapping[int, TrainingReport], own: Set[int], ranks: JoinedRanks
+) -> list[Report]:
+    """Return the stages of a pipeline that only other ranks have, each joined from its ranks."""
+    found: dict[int, dict[int, Report]] = {}
+    for at, report in there.items():
+        for record in report.records:
+            stage = stage_in(record)
+            if stage is not None and stage not in own:
+                found.setdefault(stage, {})[at] = record
+    joined = []
+    for _, records in sorted(found.items()):
+        (rank, first), *others = records.items()
+        joined.append(_joined(first, dict(others), rank, ranks))
+    return joined
 
 
 def _name(record: Report) -> str | None:
@@ -62,6 +83,9 @@ def _few(ranks: Sequence[int]) -> str:
 
 def _counterpart(record: Report, index: int, other: TrainingReport) -> Report | None:
     """Return the record of another rank with the same name, else at the same position."""
+    stage = stage_in(record)
+    if stage is not None:
+        return next((one for one in other.records if stage_in(one) == stage), None)
     for report in other.records:
         if report.training is not None and report.training.record == _name(record):
             return report
@@ -174,6 +198,8 @@ def _notes(record: Report) -> list[str]:
     if info is None:
         return []
     notes = []
+    if info.stage is not None and info.joined is not None and info.joined.count > 1:
+        notes.append(f"{info.record}: layers are those of stage {info.stage.index} of the pipeline")
     local = [row.name for row in record.parameters if row.whole is False]
     if local:
         missing = info.joined.missing if info.joined is not None else None

@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
-_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding")
+_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -55,7 +55,17 @@ def _embedding(fact: ScriptFact, _: int) -> tuple[str, str]:
     )
 
 
+def _base(fact: ScriptFact, _: int) -> tuple[str, str]:
+    many = counted(fact.values["layers"], "layer")
+    return (
+        f"'{fact.target}' is trained together with its low-rank update, lora_A and lora_B, in "
+        f"{many}: the base is not frozen",
+        "call `requires_grad_(False)` on the base, and give the optimizer the other parameters",
+    )
+
+
 _SENTENCES = {
+    "trained_base": _base,
     "frozen_statistics": _statistics,
     "frozen_zero": _zero,
     "frozen_embedding": _embedding,
@@ -70,8 +80,9 @@ RULE = Rule(
     computes="Looks at the parameters of trained models that do not require grad, at some steps. "
     "Fails if a part whose parameters are all frozen, and stay as they are, has batch norms in "
     "train mode whose running statistics change; and if the weight of a linear layer or a "
-    "convolution is frozen and all zeros. An embedding that is frozen, while the source calls "
-    "Embedding.from_pretrained without `freeze`, is a note.",
+    "convolution is frozen and all zeros. A layer whose "
+    "weight is trained together with its lora_A fails too. An embedding that is frozen, while the "
+    "source calls Embedding.from_pretrained without `freeze`, is a note.",
     formula="requires_grad is False implies that running statistics stay; frozen weights != 0",
     source="lightly-ai/lightly#1438; huggingface/transformers#26098; torch.nn.Embedding",
     fails="requires_grad_(False) on a backbone with batch norm that model.train() puts into train "

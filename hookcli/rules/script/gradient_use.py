@@ -10,7 +10,7 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
-          "detached_loss")  # fmt: skip
+          "detached_loss", "double_step", "scaled_step")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -20,7 +20,7 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
             "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
-            step=fact.step,
+            step=fact.step, cause="loss_scale" if fact.kind == "scaled_step" else "",
         )  # fmt: skip
     if not found:
         yield without_findings(
@@ -98,7 +98,26 @@ def _detached_loss(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _double(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"{values['again']:,} of {values['steps']:,} steps follow another step without a backward "
+        "pass in between: they use the same gradients again",
+        "call `optimizer.step()` once after each backward",
+    )
+
+
+def _scaled_step(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} steps with gradients that are multiplied by {fact.values['scale']:g}, the "
+        "scale of GradScaler",
+        "call `scaler.step(optimizer)` in place of `optimizer.step()`",
+    )
+
+
 _SENTENCES = {
+    "scaled_step": _scaled_step,
+    "double_step": _double,
     "detached_loss": _detached_loss,
     "unused_term": _unused_term,
     "erased_gradient": _erased,
@@ -167,8 +186,9 @@ USED = Rule(
     "gradients only to parameters whose gradients are erased each time, while other terms are "
     "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
     "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
-    "than half of the backward passes of a line that steps use, or if it is called in at most a "
-    "quarter of the steps. Gradients that only the script reads are not judged.",
+    "than half of the backward passes of a line that steps use, if it is called in at most a "
+    "quarter of the steps, or if nearly half of the steps follow another step without a backward. "
+    "Gradients that only the script reads are not judged.",
     formula="backward, then step, then zero_grad, for the parameters of each term of the loss",
     source="torch.optim.Optimizer.zero_grad; the training loop of PyTorch's tutorials",
     fails="g_opt.step() called twice, and d_opt.step() never; the loss of a generator that gets "

@@ -208,7 +208,23 @@ def _terminal(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_NOTES = ("kl_mean",)
+def _swapped(fact: ScriptFact) -> tuple[str, str]:
+    loss = fact.values["loss"]
+    return (
+        f"{loss} gets the prediction as its target: only its second argument has a gradient",
+        f"swap the arguments of {loss}: the prediction is the first one",
+    )
+
+
+def _kl_reversed(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "kl_div gets the prediction as its target: it is the divergence of the prediction from a "
+        "fixed distribution, not that of the other direction",
+        "swap the arguments of kl_div, unless the reverse divergence is meant",
+    )
+
+
+_NOTES = ("kl_mean", "kl_reversed")
 _SENTENCES = {
     "regression": _regression,
     "relu": _relu,
@@ -221,6 +237,8 @@ _SENTENCES = {
     "sigmoid": _sigmoid,
     "one_class": _one_class,
     "terminal": _terminal,
+    "swapped": _swapped,
+    "kl_reversed": _kl_reversed,
     "nll_loss": _nll,
     "ctc_loss": _ctc,
     "kl_div": _kl_div,

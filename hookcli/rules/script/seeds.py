@@ -8,7 +8,7 @@ from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, without_findings
 
-_KIND = "repeated_seed"
+_KIND, _EPOCHS = "repeated_seed", "epoch_seed"
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -24,7 +24,18 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", "", "seed", message, times, steps, fact.place,
             advice="call `torch.manual_seed` once, before the loop",
         )  # fmt: skip
-    if not facts:
+    epochs = facts_of(report, _EPOCHS)
+    for fact in epochs:
+        times = fact.values["times"]
+        message = (
+            f"torch.manual_seed({fact.target}) is called {times:,} times between steps, as in each "
+            "epoch: the order of the batches and all noise repeat"
+        )
+        yield RuleFinding(
+            "fail", "", "epoch", message, times, fact.values["steps"], fact.place, "note",
+            advice="call `torch.manual_seed` once, before the loop",
+        )  # fmt: skip
+    if not facts and not epochs:
         yield without_findings(
             report, (_KIND,), "no seed is set again in each step", "no seed was set"
         )
@@ -38,8 +49,9 @@ RULE = Rule(
     looks_at="random numbers",
     says="random numbers do not begin again in each step",
     computes="Counts how often a line passes the same seed to torch.manual_seed, with a step in "
-    "between. Fails at 10 times or more, in at least 90 % of the steps. A seed for each epoch, or "
-    "for an evaluation now and then, passes, and so do generators of their own.",
+    "between. Fails at 10 times or more, in at least 90 % of the steps. A seed that is "
+    "set again four times between the steps of the only optimizer, as in each epoch, is a note. "
+    "Generators of their own pass.",
     formula="calls with the same seed < 0.9 * steps",
     source="torch.manual_seed: it sets the seed of the default generators of all devices",
     fails="torch.manual_seed(0) in the loop over batches",

@@ -36,6 +36,7 @@ _RISES = -3.0
 _RISE = 1.1  # least factor
 NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
 _SAME, _NEARLY_ALL = 1e-3, 0.95  # of a norm, and of the steps
+_TIMES_EPS = 10.0  # a gradient below that is damped by a tenth or more
 _START = 3  # the losses before the training has changed much
 _CLEARLY = 0.9  # a training that reaches its floor within a third
 
@@ -85,7 +86,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("the losses of batches differ too much to see a fall of 5%")
         return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
-    norm = _clipped_to(report.training)
+    norm = _clipped_to(report, report.training)
     cause = None if norm is not None else _cause_of(report, report.training)
     if cause is not None:
         why, advice = cause
@@ -96,7 +97,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if norm is not None:
         clipped = f"the gradient norm is {norm:.3g} in each step, as after clipping"
         message = f"{clipped}, and {message}"
-        yield RuleFinding("fail", "", "clipped", message, last, first, place, advice=_LIMIT)
+        yield RuleFinding(
+            "fail", "", "clipped", message, last, first, place, cause="clipped_norm", advice=_LIMIT
+        )
         return
     classes = next((m.value for m in report.measurements if m.probe == _CLASSES), None)
     if classes and classes > 1 and abs(last - math.log(classes)) < _GUESS * math.log(classes):
@@ -151,15 +154,22 @@ _TINY_STEP = 2e-5  # of the norm of all parameters
 _LARGE, _SMALL = 50.0, 0.01  # of inputs
 
 
-def _clipped_to(training: TrainingInfo) -> float | None:
-    """Return the norm that clipping gives the gradient in each step of SGD; None if it does not.
+def _clipped_to(report: Report, training: TrainingInfo) -> float | None:
+    """Return the norm that clipping gives the gradient in each step; None if it does not.
 
-    Other optimizers divide by the size of the gradients, so that it does not matter.
+    Other optimizers than SGD divide by the size of the gradients, so that it matters only if the
+    gradients are not larger than `eps`, which they add to that.
     """
     norms = [value for _, value in series(training, "grad_norm")]
-    if training.optimizer is None or training.optimizer.type != "SGD" or len(norms) < _LEAST:
+    optimizer = training.optimizer
+    if optimizer is None or len(norms) < _LEAST:
         return None
     usual = median(norms)
+    if optimizer.type != "SGD":
+        eps = real(optimizer.options.get("eps"))
+        many = sum(row.numel or 0 for row in report.parameters if row.requires_grad)
+        if eps is None or usual > _TIMES_EPS * eps * math.sqrt(max(1, many)):
+            return None
     alike = sum(abs(norm - usual) <= _SAME * usual for norm in norms)
     return usual if usual > 0 and alike >= _NEARLY_ALL * len(norms) else None
 

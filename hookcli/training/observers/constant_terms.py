@@ -14,8 +14,10 @@ from hookcli.engine.probes.user_code import definition_of
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_source import (
+    additions,
     called_functions,
     number_terms,
+    terms,
     user_frame,
 )
 from hookcli.training.observers.observer import Observer, line_of
@@ -49,17 +51,30 @@ class ConstantTerms(Observer):
         """Look at the source of the loss."""
         line = line_of(call)
         looks = self._looks.get(line, 0)
+        if looks >= _LOOKS:
+            return
         frame = user_frame(call.frame)
-        if looks >= _LOOKS or frame is None or only_tensor(call.argument(0, "tensors")) is None:
+        if frame is None or only_tensor(call.argument(0, "tensors")) is None:
             return
         self._looks[line] = looks + 1
         self.facts.look("ended_term")
         for text, at in number_terms(frame):
             place = f"{places.show(frame.f_code.co_filename)}:{at}"
             self.facts.add("ended_term", text, place, end="item", by="")
+        for term in terms(frame):
+            if term.value.requires_grad or not float(term.value.detach().abs().sum()):
+                continue
+            made = [term.made_by] if term.made_by is not None else additions(frame, term.text)
+            if made and any(_reads_data(one) for one in made):
+                place = f"{places.show(frame.f_code.co_filename)}:{term.line}"
+                self.facts.add("ended_term", term.text, place, end="`.data`", by="")
         for function in called_functions(frame):
             for text, end, place in _ended(function):
                 self.facts.add("ended_term", text, place, end=end, by=_name(function))
+
+
+def _reads_data(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Attribute) and one.attr == "data" for one in ast.walk(node))
 
 
 def _name(function: Any) -> str:

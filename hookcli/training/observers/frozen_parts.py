@@ -39,7 +39,7 @@ class _Part:
 class FrozenParts(Observer):
     """Looks at the parameters of trained roots that do not require grad."""
 
-    kinds = ("frozen_statistics", "frozen_zero", "frozen_embedding")
+    kinds = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base")
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -47,6 +47,7 @@ class FrozenParts(Observer):
         self._parts: dict[tuple[int, str], _Part] = {}
         self._zeros: dict[tuple[int, str], tuple[Record, nn.Module, str]] = {}
         self._looked: set[int] = set()  # ids of roots
+        self._bases: set[int] = set()
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the frozen parts of the roots."""
@@ -57,6 +58,9 @@ class FrozenParts(Observer):
             root = record.root
             if root.compiled or not record.own:
                 continue
+            if id(root) not in self._bases:
+                self._bases.add(id(root))
+                self._look_at_bases(record)
             states = [p.requires_grad for p in root.root.parameters()]
             if all(states):
                 self._forget(root)
@@ -70,6 +74,25 @@ class FrozenParts(Observer):
     def _forget(self, root: RootWatch) -> None:
         for (key, _), part in self._parts.items():
             part.is_frozen &= key != id(root)
+
+    def _look_at_bases(self, record: Record) -> None:
+        """Find layers with low-rank updates whose own weights are trained too."""
+        held = {id(p) for p in record.own if p.requires_grad}
+        names = {name: p for name, p in record.root.root.named_parameters() if p.dim() > 1}
+        both = []
+        for name in names:
+            owner, found, _ = name.partition(".lora_A")
+            base = next((b for b in (f"{owner}.weight", *_bases(owner)) if b in names), None)
+            if found and base is not None and id(names[base]) in held and id(names[name]) in held:
+                both.append(base)
+        if both:
+            self.facts.add(
+                "trained_base",
+                both[0],
+                places.of_class(type(record.root.root)),
+                record=record,
+                layers=len(both),
+            )
 
     def _look_at_norms(self, record: Record) -> None:
         key = id(record.root)
@@ -126,6 +149,10 @@ class FrozenParts(Observer):
                         places.of_class(type(record.root.root)),
                         record=record,
                     )
+
+
+def _bases(owner: str) -> tuple[str, ...]:
+    return tuple(f"{owner}.{part}.weight" for part in ("base_layer", "base", "linear", "original"))
 
 
 def _frozen_norms(root: nn.Module) -> Iterator[tuple[str, tuple[nn.Module, list[str]]]]:

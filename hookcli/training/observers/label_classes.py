@@ -55,7 +55,9 @@ class LabelClasses(Observer):
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
         line = line_of(call)
-        known = self._lines.setdefault(line, _Line())
+        known = self._lines.get(line)
+        if known is None:
+            known = self._lines[line] = _Line()
         known.passes += 1
         if known.passes > _DENSE:
             return

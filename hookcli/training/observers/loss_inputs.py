@@ -118,6 +118,15 @@ def _is_normalized(node: Node) -> bool:
     return all(one is None or one.name() == "DivBackward0" for one in made)
 
 
+def swapped(node: Node) -> Finding:
+    """Return that the prediction is given as the target, and the label as the prediction."""
+    given = [behind for behind, _ in node.next_functions]
+    if len(given) < 2 or given[0] is not None or given[1] is None:
+        return None
+    name = "with_logits" if "WithLogits" in node.name() else ""
+    return "swapped", {"loss": f"binary_cross_entropy{'_' if name else ''}{name}"}
+
+
 _PICKS = {
     "MaxBackward0", "MaxBackward1", "AmaxBackward0", "MinimumBackward0", "GatherBackward0",
     "MinBackward0", "MinBackward1", "AminBackward0",
@@ -175,5 +184,6 @@ LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "HuberLossBackward0": _REGRESSION,
     "NllLossBackward0": (clipped_logits, cosines, one_class),
     "NllLoss2DBackward0": (clipped_logits, cosines, one_class),
-    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits,),
+    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits, swapped),
+    "BinaryCrossEntropyBackward0": (swapped,),
 }

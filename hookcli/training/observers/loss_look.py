@@ -205,6 +205,9 @@ class LossLook(Observer):
         given = current_value(node.args[0], frame, node.lineno)
         if given is not None and _are_probabilities(given):
             self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
+        aim = current_value(node.args[1], frame, node.lineno) if len(node.args) > 1 else None
+        if given is not None and aim is not None and aim.requires_grad > given.requires_grad:
+            self.facts.add("loss_values", "kl_reversed", place)
         default = not any(k.arg == "reduction" for k in node.keywords) and len(node.args) < 3
         mean = function.reduction == "mean" if isinstance(function, nn.Module) else default
         if mean and given is not None and given.dim() > 1:

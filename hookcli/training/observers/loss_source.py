@@ -289,6 +289,19 @@ def _is_number_of_loss(node: ast.expr, frame: FrameType) -> bool:
     return calls or (isinstance(inner, ast.Name) and "loss" in inner.id.lower())
 
 
+def additions(frame: FrameType, name: str) -> list[ast.expr]:
+    """Return what the function that runs adds to a variable, as in `total += x`."""
+    body = _body_of(frame)
+    return [
+        node.value
+        for node in (_own_nodes(body) if body is not None else ())
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == name
+    ]
+
+
 def calls_in(node: ast.AST | None) -> Iterator[ast.Call]:
     """Yield the calls in an expression, those inside of others too."""
     if node is not None:

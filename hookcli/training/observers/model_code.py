@@ -17,6 +17,7 @@ from hookcli.models import module_tree, places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer
+from hookcli.training.parallel.placements import is_dtensor
 from hookcli.training.records import Record, parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
@@ -77,6 +78,8 @@ class ModelCode(Observer):
         for module, names in module_tree.modules(record.root.root):
             weight = module._parameters.get("weight")
             if weight is None or weight.is_meta or not 1 < weight.numel() <= _MOST:
+                continue
+            if is_dtensor(weight):  # to compare one would be a collective
                 continue
             if isinstance(module, nn.Embedding):
                 weights.setdefault(tuple(weight.shape), []).append((names[0], weight))

@@ -13,12 +13,13 @@ from hookcli.training.script.watched_function import TorchCall
 _MOST = 1_000  # lines and seeds
 _LEAST = 10  # steps
 _SHARE = 0.9
+_EPOCHS = 4  # times that a seed is set again between steps of one optimizer
 
 
 class Seeds(Observer):
     """Counts how often a line sets the same seed again, after a step."""
 
-    kinds = ("repeated_seed",)
+    kinds = ("repeated_seed", "epoch_seed")
     before = {"manual_seed_all": "seeded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -33,7 +34,7 @@ class Seeds(Observer):
 
     def seeded(self, call: TorchCall) -> None:
         """Note a seed."""
-        self.facts.look("repeated_seed")
+        self.facts.look(*self.kinds)
         seed, line = call.argument(0, "seed"), line_of(call)
         if not isinstance(seed, int) or line is None:
             return
@@ -45,7 +46,9 @@ class Seeds(Observer):
             self._seeds[line, seed] = known[0], known[1] + 1, self._steps
 
     def finish(self) -> None:
-        """Add the seeds that were set in nearly every step."""
+        """Add the seeds that were set in nearly every step, or again in each epoch."""
         for (_, seed), (place, count, _) in self._seeds.items():
             if count >= max(_LEAST, _SHARE * self._steps):
                 self.facts.add("repeated_seed", str(seed), place, times=count, steps=self._steps)
+            elif count >= _EPOCHS and len(self.seen.optimizers) == 1:
+                self.facts.add("epoch_seed", str(seed), place, times=count, steps=self._steps)

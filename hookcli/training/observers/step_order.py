@@ -23,6 +23,7 @@ _READ = 4  # parameters whose gradients are looked at
 _LEAST = 3  # looks
 _PASSES = 6  # backward passes
 _HALF = 0.5  # of the backward passes
+_TWICE = 0.45  # of the steps
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class _Clip:
 class StepOrder(Observer):
     """Counts backward passes whose gradients are erased, steps without a reset, empty clipping."""
 
-    kinds = ("lost_backward", "kept_gradients", "nothing_clipped")
+    kinds = ("lost_backward", "kept_gradients", "double_step", "nothing_clipped")
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -62,6 +63,7 @@ class StepOrder(Observer):
         self._lost_at: str | None = None
         self._used: set[Any] = set()  # lines of backward passes that steps used
         self._steps = self._resets = self._kept = self._looks = 0
+        self._again = 0  # steps that come next after a step
         self._schedule = LookSchedule()
         self._clips: dict[Any, _Clip] = {}
         self._exhausted = False
@@ -127,11 +129,13 @@ class StepOrder(Observer):
             self._is_alone = False
         if not self._is_alone:
             return
-        self.facts.look("lost_backward", "kept_gradients")
+        self.facts.look("lost_backward", "kept_gradients", "double_step")
         self._record = self._record or (records[0] if records else None)
         self._steps += 1
         if self._pending:
             self._used.add(self._line)
+        elif self._last == "step" and self._has_gradients(read=False):
+            self._again += 1
         self._pending, self._last = 0, "step"
 
     def _has_gradients(self, *, read: bool = True) -> bool:
@@ -175,6 +179,8 @@ class StepOrder(Observer):
                 self.facts.add("nothing_clipped", "", known.place, exhausted=used_up)
         if not self._is_alone or not self._steps:
             return
+        if self._again >= max(_PASSES, _TWICE * self._steps):
+            self._add("double_step", steps=self._steps, again=self._again)
         for line, lost in self._lost.items():
             passes = self._passes[line]
             if line in self._used and passes >= _PASSES and lost > _HALF * passes:

@@ -24,6 +24,7 @@ from typing import Any
 from hookcli.report.encode import training_to_json
 from hookcli.report.training import ScriptInfo
 from hookcli.spec.training import RunJob
+from hookcli.training.script.child_session import leave_report
 from hookcli.training.script.own_imports import own_imports
 from hookcli.whole_files import HELD, hold_folder, remove_abandoned, remove_folder
 
@@ -161,12 +162,3 @@ def _leave(watch: Any, job: RunJob, folder: str) -> None:
             script = job.script
             info = ScriptInfo(script.name, script.arguments, script.is_module, "completed", 0)
             leave_report(folder, training_to_json(watch.finish(info)))
-
-
-def leave_report(folder: str, report: str) -> None:
-    """Leave the report of this process, which another one has started, for that one."""
-    file = Path(folder) / f"{os.getpid()}.json"
-    unfinished = file.with_suffix(".unfinished")
-    with contextlib.suppress(OSError):
-        unfinished.write_text(report, "utf-8")
-        unfinished.replace(file)

@@ -27,11 +27,20 @@ class ChildSession(ScriptSession):
     def _report_and_deliver(self) -> int:
         try:
             if self._watch is not None and self._watch.has_steps():
-                from hookcli.training.parallel.children import leave_report
-
                 leave_report(self._boot["folder"], self._report())
         except Exception as error:  # noqa: BLE001
             self._fail("the report of a process is not written", error)
         except KeyboardInterrupt:
             return 0
         return 0
+
+
+def leave_report(folder: str, report: str) -> None:
+    """Leave the report of this process, which another one has started, for that one."""
+    name = os.path.join(folder, f"{os.getpid()}.json")  # noqa: PTH118
+    try:
+        with open(f"{name}.unfinished", "w", encoding="utf-8") as stream:  # noqa: PTH123
+            stream.write(report)
+        os.replace(f"{name}.unfinished", name)  # noqa: PTH105
+    except OSError:  # such as a folder that is gone: the other process has ended
+        return

@@ -212,7 +212,8 @@ class ScriptSession:
         SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
-        parts = [self._boot["end"], report.encode(), *self._others()]
+        others = self._others()
+        parts = [self._boot["end"], report.encode(), b"%d" % len(others), *others]
         try:
             with StandardStreams(), Pipe() as pipe:
                 child = self._judge(pipe.writer)

@@ -134,6 +134,24 @@ def test_clipping_before_backward_and_of_a_used_up_generator_does_nothing():
     assert found(clipping("zbc", anew), "clipping_used") == []
 
 
+def test_a_step_that_is_called_twice_is_named():
+    def train_with(times):
+        def train():
+            net = nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(8):
+                optimizer.zero_grad()
+                net(torch.randn(8, 4)).square().mean().backward()
+                for _ in range(times):
+                    optimizer.step()
+
+        return train
+
+    [message] = found(train_with(2), "gradients_used")
+    assert message.startswith("8 of 16 steps follow another step without a backward pass")
+    assert found(train_with(1), "gradients_used") == []
+
+
 # Schedules
 
 
@@ -371,6 +389,14 @@ def test_padding_that_counts_in_the_loss_is_named():
     assert found(padded(0), "loss_values") == []
 
 
+def test_a_prediction_that_is_given_as_the_target_is_named():
+    def binary(net, x):
+        return F.binary_cross_entropy(torch.full((16, 3), 0.25), net(x).sigmoid())
+
+    [message] = found(trained(binary), "loss_values")
+    assert message.startswith("binary_cross_entropy gets the prediction as its target")
+
+
 # Terms of a loss
 
 
@@ -404,6 +430,24 @@ def numbered():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+
+
+def penalized():
+    net = small(nn.ReLU())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(4):
+        penalty = 0
+        for p in net.parameters():
+            penalty += p.data.square().sum()
+        loss = net(torch.randn(8, 4)).square().mean() + 0.01 * penalty
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def test_a_penalty_of_data_trains_nothing():
+    [message] = found(penalized, "constant_term")
+    assert message.startswith("the term 'penalty' of the loss is a constant for autograd")
 
 
 class Consistency:
@@ -690,6 +734,33 @@ def test_a_weight_that_is_frozen_at_zero_is_named():
     [message] = found(with_adapter(frozen=True), "frozen_parts")
     assert "'parts.up.weight' is frozen at zero" in message
     assert found(with_adapter(frozen=False), "frozen_parts") == []
+
+
+class Updated(nn.Module):
+    """A layer with a low-rank update."""
+
+    def __init__(self, *, frozen):
+        super().__init__()
+        self.base = nn.Linear(4, 3).requires_grad_(not frozen)
+        self.lora_A, self.lora_B = nn.Linear(4, 2, bias=False), nn.Linear(2, 3, bias=False)
+
+    def forward(self, x):
+        return self.base(x) + self.lora_B(self.lora_A(x))
+
+
+def test_a_base_that_is_trained_with_its_update_is_named():
+    def updated(frozen):
+        return trained(
+            lambda net, x: net(x).square().mean(),
+            model=lambda: nn.Sequential(Updated(frozen=frozen)),
+            optimizer=lambda net: torch.optim.SGD(
+                [p for p in net.parameters() if p.requires_grad], lr=0.1
+            ),
+        )
+
+    [message] = found(updated(False), "frozen_parts")
+    assert message.startswith("'0.base.weight' is trained together with its low-rank update")
+    assert found(updated(True), "frozen_parts") == []
 
 
 def kept_best(keep):

@@ -1,0 +1,185 @@
+"""Figures of whole tensors from those of pieces, and which ranks part: against plain PyTorch."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from hookcli.engine.statistics.statistics import statistics
+from hookcli.report.distributed import JoinedRanks, LocalPart, MeshPlace, StepDigests
+from hookcli.report.ranks.join_trainings import join_trainings
+from hookcli.report.ranks.partings import compare_ranks
+from hookcli.report.ranks.pieces import pieces, whole_statistics
+from hookcli.report.ranks.spans import spans_of
+from hookcli.report.ranks.whole_parameters import whole_row
+from hookcli.report.report import ParameterRow
+from hookcli.report.rows.events import figures
+from tests.formats import training_reports as built
+
+MESH = ("replicate", "shard")
+
+
+def place(rank: int, sizes=(2, 2), names=MESH) -> MeshPlace:
+    at = (rank // sizes[1], rank % sizes[1]) if len(sizes) == 2 else (rank,)
+    return MeshPlace(names[: len(sizes)], sizes, at, f"0-{math.prod(sizes) - 1}")
+
+
+def row(piece: torch.Tensor, rank: int, placements, shape, *, grad=None, **mesh) -> ParameterRow:
+    grad = 2 * piece if grad is None else grad
+    return ParameterRow(
+        name="w", module_type="Linear", shape=shape, dtype="float32", numel=math.prod(shape),
+        requires_grad=True, stats=figures(statistics(piece)), grad=figures(statistics(grad)),
+        steps=({"step": 0, "grad": figures(statistics(grad)), "status": "ok"},), status="ok",
+        placements=placements, mesh=place(rank, **mesh), local=LocalPart(tuple(piece.shape)),
+        whole=False,
+    )  # fmt: skip
+
+
+def is_near(ours: dict, true: dict) -> bool:
+    return {
+        name: value if isinstance(value, str) or value is None else pytest.approx(value, rel=1e-6)
+        for name, value in true.items()
+    } == ours
+
+
+def test_spans():
+    assert [spans_of(ranks) for ranks in ([], [3], [0, 1, 2], [0, 1, 4, 6, 7])] == [
+        "", "3", "0-2", "0-1,4,6-7",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 8])
+@pytest.mark.parametrize("special", [None, math.nan, math.inf])
+def test_pieces_of_a_tensor_have_the_statistics_of_the_whole(size, special):
+    torch.manual_seed(size)
+    tensor = torch.randn(size, 4)
+    tensor[0, 1] = 0.0
+    if special is not None:
+        tensor[-1, -1] = special
+    parts = [*tensor.chunk(4), *[tensor[:0]] * (4 - len(tensor.chunk(4)))]  # as Shard(0) does
+    whole = whole_statistics([figures(statistics(part)) for part in parts])
+    true = figures(statistics(tensor))
+    true.pop("finite", None), whole.pop("finite", None)
+    assert is_near(whole, true)
+
+
+def test_copies_count_once_and_shards_add():
+    tensor = torch.randn(3, 4)
+    shards = tensor.chunk(2)
+    rows = {
+        rank: row(shards[rank % 2], rank, ("Replicate", "Shard(0)"), (3, 4)) for rank in range(4)
+    }
+    joined, parts = whole_row(rows[0], {rank: rows[rank] for rank in (1, 2, 3)}, 0)
+    assert parts.ranks == {(0,): [0, 2], (1,): [1, 3]}
+    assert joined.whole
+    assert is_near(joined.stats, figures(statistics(tensor)))
+    assert is_near(joined.grad, figures(statistics(2 * tensor)))
+    assert is_near(joined.steps[0]["grad"], figures(statistics(2 * tensor)))
+    assert joined.grad_to_weight == pytest.approx(2.0)
+    assert joined.local == LocalPart((2, 4), rows[0].stats, rows[0].grad)
+
+
+def test_two_dimensions_that_shard_have_four_pieces():
+    found = pieces(("StridedShard(0)", "Shard(0)"), {rank: place(rank) for rank in range(3)})
+    assert found.ranks == {(0, 0): [0], (0, 1): [1], (1, 0): [2]}
+    assert found.absent == ((1, 1),)
+
+
+def test_without_a_piece_and_with_another_mesh_figures_stay_those_of_the_part():
+    tensor = torch.randn(4, 2)
+    sizes = {"sizes": (2,), "names": ("dp",)}
+    first, second = (
+        row(p, r, ("Shard(0)",), (4, 2), **sizes) for r, p in enumerate(tensor.chunk(2))
+    )
+    assert whole_row(first, {}, 0) == (first, None)
+    other = dataclasses.replace(second, mesh=dataclasses.replace(second.mesh, ranks="1,3"))
+    assert whole_row(first, {1: other}, 0) == (first, None)
+    plain = dataclasses.replace(first, placements=None, mesh=None, local=None, whole=None)
+    assert whole_row(plain, {1: plain}, 0) == (plain, None)
+
+
+def test_a_partial_gradient_is_not_known():
+    sizes = {"sizes": (2,), "names": ("tp",)}
+    rows = [
+        dataclasses.replace(
+            row(torch.ones(3), rank, ("Replicate",), (3,), **sizes),
+            grad_placements=("Partial(sum)",),
+        )
+        for rank in range(2)
+    ]
+    joined, _ = whole_row(rows[0], {1: rows[1]}, 0)
+    assert (joined.whole, joined.grad, joined.steps[0]["grad"]) == (True, None, None)
+    assert joined.stats["norm"] == pytest.approx(math.sqrt(3))
+
+
+# Which ranks part.
+
+
+FIRST, SECOND = (row.name for row in built.record(total=4).parameters[:2])
+
+
+def ranks(*moments, names=(FIRST, SECOND), turns=(1, 1), each=None, **more):
+    """Records of ranks whose digests at moments are the letters of strings."""
+    found = {}
+    for rank, letters in enumerate(moments):
+        digests = StepDigests(
+            names=names,
+            turns=turns,
+            moments=dict(enumerate(letters)),
+            each=dict(enumerate(each[rank])) if each else {},
+        )
+        record = built.record(total=4)
+        training = dataclasses.replace(
+            record.training, step_digests=digests, **{k: v[rank] for k, v in more.items()}
+        )
+        found[rank] = dataclasses.replace(record, training=training)
+    return found
+
+
+def parted(*moments, **more):
+    joined = JoinedRanks("0-1", len(moments))
+    return compare_ranks(ranks(*moments, **more), joined)[0]
+
+
+def test_equal_ranks_do_not_part():
+    assert parted("abcdefg", "abcdefg") == []
+
+
+def test_the_first_moment_that_differs_to_the_end_is_told():
+    (one,) = parted("abcdefg", "abcdeXY")
+    assert (one.rank, one.other, one.step, one.before, one.again) == (1, 0, 2, False, None)
+    (one,) = parted("abcdefg", "abcdXfY")  # after a step few elements are read
+    assert (one.step, one.before, one.again) == (2, True, None)
+
+
+def test_of_three_ranks_the_odd_one_is_told():
+    (one,) = parted("abX", "abc", "abc")
+    assert (one.rank, one.other, one.step, one.before) == (0, 1, 1, True)
+
+
+def test_ranks_that_agree_again_are_told_so():
+    (one,) = parted("aXcXeXg", "abcdefg")  # averaged after each step
+    assert (one.step, one.before, one.again) == (0, False, 1)
+
+
+def test_the_first_parameter_is_named():
+    a, b, c = "0" * 8, "1" * 8, "2" * 8
+    (one,) = parted("ab", "aX", each=([a + b, a + b], [a + b, a + c]))
+    assert (one.target, one.value, one.of_other, one.apart, one.copies) == (SECOND, c, b, 1, 2)
+
+
+def test_a_large_parameter_whose_other_parts_agree_stays_different():
+    a, b, c = "0" * 8, "1" * 8, "2" * 8
+    each = [[a + b] * 7, [a + b, a + b, a + c, *[a + b] * 4]]
+    (one,) = parted("abcdefg", "abXdefg", each=each, turns=(1, 4))
+    assert (one.target, one.step, one.again) == (SECOND, 1, None)
+
+
+def test_joining_one_report_changes_no_figure():
+    training = built.training(built.record(total=4))
+    joined = join_trainings([training])
+    assert joined.records[0].parameters == training.records[0].parameters
+    assert joined.records[0].training.steps == training.records[0].training.steps

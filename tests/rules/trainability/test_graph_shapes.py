@@ -229,3 +229,13 @@ def test_a_view_of_the_input_is_found():
     assert "turns shape [2, 8, 6, 3] into [2, 3, 8, 6]" in row.message
     row = judged(FromInput(lambda x: x.permute(0, 3, 1, 2)), "reshaped_axes", images)
     assert row.status == "pass"
+
+
+def test_classes_of_a_linear_layer_after_a_transpose_are_in_the_last_dimension():
+    aims = torch.zeros(3, 6, dtype=torch.long)
+    model = nn.Sequential(Do(lambda x: x.transpose(1, 2)), nn.Linear(8, 6))
+    inputs = torch.randn(3, 8, 6)
+    row = judged(model, "class_dimension", inputs, lambda logits: F.cross_entropy(logits, aims))
+    assert row.status == "fail"
+    row = judged(model, "class_dimension", inputs, lambda z: F.cross_entropy(z.mT, aims))
+    assert row.status == "pass"

@@ -306,7 +306,7 @@ def _swapped_classes(start: torch.Tensor) -> Iterator[tuple[Node, tuple[Shape, S
 
 def _features(node: Node, shape: Shape) -> Node | None:
     """Return the linear layer whose outputs are the last dimension of what a node gets."""
-    behind = node.next_functions[0][0]
+    behind = _without_bias(node.next_functions[0][0])
     while behind is not None and behind.name() in _IN_ORDER:
         if behind.name() in _VIEWS and _shape(behind) != shape:
             return None
@@ -315,6 +315,15 @@ def _features(node: Node, shape: Shape) -> Node | None:
         return None
     made = _shape(behind)
     return behind if made is not None and made[-1] == shape[-1] else None
+
+
+def _without_bias(node: Node | None) -> Node | None:
+    """Return the product that a linear layer adds its bias to, if its input is not contiguous."""
+    if node is None or node.name() != "AddBackward0":
+        return node
+    first, second = (behind for behind, _ in node.next_functions)
+    bias = getattr(second, "variable", None)
+    return first if bias is not None and bias.dim() == 1 else node
 
 
 class GraphShapes(GraphWatcher):

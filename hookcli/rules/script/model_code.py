@@ -24,15 +24,15 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         yield without_findings(
             report,
             _KINDS,
-            "no layer is made in forward, and no tie is broken",
+            "forward makes no new layer, and no tie is broken",
             "no optimizer made a step",
         )
 
 
 def _created(fact: ScriptFact) -> tuple[str, str]:
-    many = counted(fact.values["parameters"], "parameter")
+    many = counted(fact.values["parameters"], "new parameter")
     return (
-        f"each forward makes {many} anew, with random values, which no optimizer has: nothing that "
+        f"each forward makes {many}, with random values, which no optimizer has: nothing that "
         "they learn is kept",
         "make the layer in the constructor, and call it in forward",
     )

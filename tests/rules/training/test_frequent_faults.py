@@ -881,7 +881,7 @@ def test_what_the_code_of_a_model_makes_is_looked_at():
     [message] = found(evaluated(Drops, x), "model_code")
     assert "functional dropout in 'Drops' is not told the mode" in message
     [message] = found(evaluated(Creates, x), "model_code")
-    assert message.startswith("each forward makes 2 parameters anew")
+    assert message.startswith("each forward makes 2 new parameters")
     [message] = found(evaluated(lambda: Tied(copied=True), tokens), "model_code")
     assert message.startswith("'out.weight' has the values of 'embed.weight' at the first step")
     for make, given in ((Rests, x), (lambda: Tied(copied=False), tokens)):

@@ -39,7 +39,7 @@ OF_OTHERS = {
     "_current_frames",
     "_run_module_as_main",
     "_from_config",
-    "_target",
+    "_target",  # of multiprocessing.Process
 }  # Python, transformers
 
 

@@ -22,7 +22,10 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         )
     if not found:
         yield without_findings(
-            report, _KINDS, "no layer is made in forward, and ties hold", "no optimizer made a step"
+            report,
+            _KINDS,
+            "no layer is made in forward, and no tie is broken",
+            "no optimizer made a step",
         )
 
 

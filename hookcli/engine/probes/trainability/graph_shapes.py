@@ -336,7 +336,8 @@ class GraphShapes(GraphWatcher):
         if self._has_looked:
             return
         if call.parent is None and not self._inputs:
-            self._inputs = [tensor for _, tensor, _ in argument_leaves(*batch)]
+            given = [tensor for _, tensor, _ in argument_leaves(*batch)]
+            self._inputs = [tensor for tensor in given if not tensor.is_nested]  # have no shape
         elif RESHAPED in self._probes and call.order <= _FIRST_CALLS:
             with where_possible():
                 self._look_at_input(call, batch)

@@ -242,10 +242,16 @@ class MaskedShares(TypedDict):
 
 
 class NormDimension(TypedDict):
-    """The shape of what a norm normalizes, and the dimensions that it averages over."""
+    """The shape of what a norm normalizes, and the dimensions that it averages over.
+
+    `positions` and `features` are the sizes of dimension 1 and of the `last` one.
+    """
 
     shape: list[Size]
     dims: list[Dimension]
+    positions: Size
+    features: Size
+    last: Dimension
     batch_norm: bool
     module: str | None
     place: str | None
@@ -298,7 +304,7 @@ class FrozenNormRow(TypedDict):
 class PaddingVectorRow(TypedDict):
     """The token of padding of an embedding, whose vector is not zero."""
 
-    token: int
+    token: Count
     place: str | None
 
 
@@ -322,7 +328,7 @@ class LaterPositions(TypedDict):
     size: Size
     relative: Number
     output: str
-    time: Count
+    time: Size
     dtype: str
 
 

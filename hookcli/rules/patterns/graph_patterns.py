@@ -134,19 +134,20 @@ def _dimensions(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each layer norm over positions, and a note for such a batch norm."""
     found = _found(report, NORMED)
     for one in found:
-        shape, dims, last = one.value["shape"], one.value["dims"], len(one.value["shape"]) - 1
+        shape, dims, last = one.value["shape"], one.value["dims"], one.value["last"]
+        features, positions = one.value["features"], one.value["positions"]
         name = f"'{one.target}' ({one.value['module']})" if one.target else "the model"
         if one.value["batch_norm"]:
             message = (
-                f"{name} has statistics for each of the {shape[1]:,} positions of {shape}, not for "
-                f"the {shape[last]:,} features that a linear layer has in the last dimension"
+                f"{name} has statistics for each of the {positions:,} positions of {shape}, not "
+                f"for the {features:,} features that a linear layer has in the last dimension"
             )
             yield _note(report, one, "positions", message, "transpose before and after it")
             continue
         over = join_names([str(dim) for dim in dims], len(dims))
         message = (
             f"{name} averages over dimension {over} of {shape} instead of dimension {last}, whose "
-            f"{shape[last]:,} features its weights scale"
+            f"{features:,} features its weights scale"
         )
         yield RuleFinding(
             "fail", one.target, "dimension", message, place=one.value["place"],

@@ -55,12 +55,13 @@ def _together(first: list[int], second: list[int]) -> list[int]:
 def _widened(report: Report, one: Measurement) -> RuleFinding:
     """Return the note that a column of predictions is compared with several columns of targets."""
     first, second = one.value["first"], one.value["second"]
+    columns = max(second, default=1) if len(second) < 2 else second[1]
     message = (
         f"a difference in the loss broadcasts predictions {first} to targets {second}: each "
-        f"prediction is compared with {second[1]:,} targets"
+        f"prediction is compared with {columns:,} targets"
     )
     return RuleFinding(
-        "fail", one.target, "columns", message, second[1], 1,
+        "fail", one.target, "columns", message, columns, 1,
         one.value["place"] or report.model.place, severity="note",
         advice="sum or select the columns of the targets, as in `log_prob.sum(-1, keepdim=True)`",
     )  # fmt: skip

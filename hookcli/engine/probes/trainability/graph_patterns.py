@@ -187,7 +187,7 @@ def _other_dimensions(
                 sizes = {one.numel() for one in call.module.parameters() if one.dim() == 1}
                 reduced = {shape[dim] for dim in dims}
                 if sizes == {shape[-1]} and len(shape) > 2 and dims and not sizes & reduced:
-                    yield node, {"shape": shape, "dims": dims, "batch_norm": False}
+                    yield node, _normed(shape, dims, batch_norm=False)
         elif node.name() == "NativeBatchNormBackward0":
             shape = [*(shape_of_node(node) or ())]
             behind = node.next_functions[0][0]
@@ -196,7 +196,14 @@ def _other_dimensions(
             if behind is None or behind.name() not in LINEAR or len(shape) != 3:
                 continue
             if shape_of_node(behind) == (shape[0] * shape[1], shape[2]) and shape[1] != shape[2]:
-                yield node, {"shape": shape, "dims": [0, 2], "batch_norm": True}
+                yield node, _normed(shape, [0, 2], batch_norm=True)
+
+
+def _normed(shape: list[int], dims: list[int], *, batch_norm: bool) -> dict[str, Any]:
+    return {
+        "shape": shape, "dims": dims, "positions": shape[1], "features": shape[-1],
+        "last": len(shape) - 1, "batch_norm": batch_norm,
+    }  # fmt: skip
 
 
 def _words(kind: str) -> set[str]:

@@ -51,6 +51,6 @@ def train(model, loader, optimizer, criterion, epoch):
 images, heats = sample(256)
 loader = list(zip(images.split(8), heats.split(8), strict=True))
 model = BallTracker()
-optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
 for epoch in range(4):
     train(model, loader, optimizer, nn.MSELoss(), epoch)

@@ -4,7 +4,7 @@ Source: https://github.com/DrexelChatbotGroup/DrexelChatbot/issues/15
     https://github.com/mlcommons/GaNDLF/pull/870
 Fault: the vectors are shuffled and the labels are not (not by the same order), so the pairs are
     random and the loss stays at the entropy of the labels.
-Cause: permut|shuffl|mismatch|same (index|order)|misalign|(labels|targets).*(match|belong|correspond)
+Cause: permut|shuffl|mismatch|same order|misalign|(labels|targets).*(match|belong|correspond)
 Place: shuffle|randperm|order
 """
 

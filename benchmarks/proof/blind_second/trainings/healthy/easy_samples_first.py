@@ -1,7 +1,7 @@
 """Curriculum learning: the training set grows from easy to hard samples.
 
-Source: https://github.com/google-deepmind/distribution_shift_framework
-    https://github.com/imirzadeh/stable-continual-learning
+Source: https://github.com/wandb/senpai/pull/2044
+    https://github.com/wandb/senpai/pull/344
 Odd: the data is sorted and the loss jumps up at each stage; harder samples are added on purpose,
     and the last stage has all of them.
 """

@@ -32,17 +32,17 @@ def scenes(n):
 
 
 model = nn.Sequential(ConvBnReLU(3, 12), ConvBnReLU(12, 12), nn.Conv2d(12, 2, 1))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
 criterion = nn.CrossEntropyLoss()
 val_images, val_masks = scenes(64)
-for iteration in range(90):
+for iteration in range(120):
     model.train()
-    images, masks = scenes(2)
+    images, masks = scenes(3)
     loss = criterion(model(images), masks)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if iteration % 10 == 9:
+    if iteration % 15 == 14:
         model.eval()
         with torch.no_grad():
             val = criterion(model(val_images), val_masks).item()

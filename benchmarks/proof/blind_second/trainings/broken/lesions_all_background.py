@@ -19,7 +19,7 @@ def slices(n, size=32):
     where = torch.randint(2, size - 3, (n, 2))
     for k, (r, c) in enumerate(where.tolist()):
         label[k, r : r + 2, c : c + 2] = 1
-    image = 0.5 * label[:, None] + 0.5 * torch.randn(n, 1, size, size)
+    image = 0.8 * label[:, None] + 0.5 * torch.randn(n, 1, size, size)
     return image, label
 
 
@@ -31,7 +31,7 @@ net = nn.Sequential(
     nn.Conv2d(8, 2, 1),
 )
 criterion = nn.CrossEntropyLoss()  # here
-optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
+optimizer = torch.optim.Adam(net.parameters(), lr=6e-3)
 for step in range(60):
     image, label = slices(8)
     out = net(image)

@@ -22,7 +22,7 @@ def clouds(n):
     cube = points.clamp(-0.7, 0.7)
     line = points * torch.tensor([1.0, 0.1, 0.1])
     shapes = torch.stack([sphere, cube, line])
-    return shapes[label, torch.arange(n)] + 0.25 * torch.randn(n, 32, 3), label
+    return shapes[label, torch.arange(n)] + 0.12 * torch.randn(n, 32, 3), label
 
 
 class PointNet(nn.Module):
@@ -35,7 +35,7 @@ class PointNet(nn.Module):
         return self.head(self.local(points).max(1).values)
 
 
-train_loader = DataLoader(TensorDataset(*clouds(320)), batch_size=5, shuffle=False)
+train_loader = DataLoader(TensorDataset(*clouds(320)), batch_size=4, shuffle=False)
 val_points, val_labels = clouds(200)
 model = PointNet()
 optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)

@@ -52,6 +52,5 @@ for epoch in range(6):
             optimizer.step()
             optimizer_tl.step()
             losses.append(loss.item())
-    print(
-        f"epoch {epoch} first {losses[0]:.3f} last {losses[-1]:.3f} purity {purity(deepcluster):.3f}"
-    )
+    found = purity(deepcluster)
+    print(f"epoch {epoch} first {losses[0]:.3f} last {losses[-1]:.3f} purity {found:.3f}")

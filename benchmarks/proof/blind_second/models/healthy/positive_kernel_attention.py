@@ -1,7 +1,6 @@
 """Linear attention with the kernel elu(x) + 1.
 
-Source:
-    https://github.com/idiap/fast-transformers/blob/master/fast_transformers/attention/linear_attention.py
+Source: https://github.com/idiap/fast-transformers/blob/master/fast_transformers/attention/linear_attention.py
 Odd: the attention has no softmax and does not divide by sqrt(d); the features are positive and the
     sum of the weights is divided out.
 """

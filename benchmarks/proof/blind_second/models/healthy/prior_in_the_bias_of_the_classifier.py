@@ -1,7 +1,6 @@
 """A dense detector whose classifier starts with a probability of one percent.
 
-Source:
-    https://github.com/facebookresearch/Detectron/blob/main/detectron/modeling/retinanet_heads.py
+Source: https://github.com/facebookresearch/Detectron/blob/main/detectron/modeling/retinanet_heads.py
     https://github.com/yhenon/pytorch-retinanet
 Odd: the bias of the last layer is -4.6, so all the outputs are near 0.01 at first; this is the
     prior of the focal loss and keeps the many negatives from drowning the rest.

@@ -1,7 +1,6 @@
 """Trains a forecaster with a loss that is written with Python numbers.
 
-Source:
-    https://discuss.pytorch.org/t/runtimeerror-element-0-of-variables-does-not-require-grad-and-does-not-have-a-grad-fn/11074
+Source: https://discuss.pytorch.org/t/runtimeerror-element-0-of-variables-does-not-require-grad-and-does-not-have-a-grad-fn/11074
     https://github.com/paiml/aprender/issues/3034
 Fault: the loss is computed from detached values and wrapped in a new tensor with
     requires_grad=True; backward runs without an error but no parameter gets a gradient.

@@ -1,10 +1,10 @@
-"""A skeleton graph network with an adjacency that is computed from the features.
+r"""A skeleton graph network with an adjacency that is computed from the features.
 
 Source: https://github.com/queenie88/A-GCN/issues/4
 Fault: the learnt adjacency is detached before it multiplies the features, so the two embeddings
     that make it never get a gradient.
-Cause: detach|gradient.*(cut|stop|reach|none|never|no )|without gradient
-Place: adj|theta|phi
+Cause: detach|gradients?\b.*\b(cut|stops?|reach|blocked|none)|(no|without|never \w+ a) gradient
+Place: \badj\b|theta|\bphi\b
 """
 
 import torch

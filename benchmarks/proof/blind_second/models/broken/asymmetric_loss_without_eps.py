@@ -1,10 +1,10 @@
-"""Multi-label classification with the asymmetric loss.
+r"""Multi-label classification with the asymmetric loss.
 
 Source: https://github.com/Alibaba-MIIL/ASL/pull/6
 Fault: log is taken of sigmoid outputs that reach exactly 0 or 1; the infinite value times a zero
     target gives a nan loss.
-Cause: log.*(zero|0|eps|clamp)|eps|saturat|clamp|underflow|logsigmoid
-Place: xs_pos|xs_neg|log
+Cause: \blog\w*\b.*\b(zero|0)\b|\beps\b|epsilon|saturat|underflow|logsigmoid|clamp
+Place: xs_pos|xs_neg|\blog\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""A region proposal head over a bird's-eye view map.
+r"""A region proposal head over a bird's-eye view map.
 
 Source: https://github.com/tsinghua-rll/VoxelNet-tensorflow/issues/10
 Fault: the helper that builds each convolution adds a ReLU to the last ones too, so the regression
     can never be negative and no anchor can shrink or move back.
-Cause: relu|(non.?)?negative|activation|clipp
-Place: reg_conv|prob_conv|ConvMD|regression
+Cause: \bReLU\b|non.?negative|(never|not|no)\b.*\bnegative|rectif|activation
+Place: reg_conv|ConvMD|\breg(ression)?\b
 """
 
 import torch

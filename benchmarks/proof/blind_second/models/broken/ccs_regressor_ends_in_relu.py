@@ -1,10 +1,10 @@
-"""Predicts the retention time of peptides with an LSTM and a dense head.
+r"""Predicts the retention time of peptides with an LSTM and a dense head.
 
 Source: https://github.com/ProteomicsML/ProteomicsML/pull/203
 Fault: a ReLU follows the last linear layer of the regression; with an unlucky start its input is
     negative for all peptides, the output is constantly 0 and no gradient flows.
-Cause: relu|dead|dying|(output|prediction)s?.*(zero|0|constant)|final activation|clipped
-Place: head|activation
+Cause: \bReLU\b|dead|dying|(output|prediction)s?\b.*\b(zero|0|constant)\b|final activation
+Place: \bhead\b
 """
 
 import torch

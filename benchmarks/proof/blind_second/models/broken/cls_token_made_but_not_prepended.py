@@ -3,7 +3,7 @@
 Source: https://github.com/Project-MONAI/MONAI/issues/3454
 Fault: the block makes a class token but never concatenates it with the patches; the head reads
     position 0, which is the first patch, and the token has no gradient.
-Cause: cls_token|class token|(un|not |never )used|concat|prepend|no gradient
+Cause: cls_token|class token|unused|(not|never) used|concat|prepend
 Place: cls_token
 """
 

@@ -1,12 +1,12 @@
-"""A video classifier: features of the frames from a CNN, then an LSTM.
+r"""A video classifier: features of the frames from a CNN, then an LSTM.
 
 Source: https://github.com/HHTseng/video-classification/issues/42
     https://github.com/yunjey/pytorch-tutorial/issues/73
 Fault: the frames come as (batch, time, features) and the LSTM is not batch_first, so it runs over
     the videos of the batch instead of over the time of each.
-Cause: batch_first|transpose|permute|(batch|time|seq).*(dimension|axis|order|first|swap)|over the
-    batch
-Place: LSTM|lstm
+Cause: batch_first|transpos|permut|(batch|time|sequence)\b.*\b(axis|axes|dimension|order|swap)|over
+    the batch
+Place: LSTM
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""A ten-layer network of sigmoids for tabular data, as in old textbooks.
+r"""A ten-layer network of sigmoids for tabular data, as in old textbooks.
 
 Source: https://github.com/ryanaleksander/kernel-convolution/issues/2
     https://github.com/Codecademy/docs/pull/6214
 Fault: each sigmoid multiplies the gradient by at most a quarter, and after ten of them the first
     layers get almost nothing.
-Cause: vanish|sigmoid|saturat|(small|tiny|shrink).*gradient|gradient.*(small|tiny|shrink|fade)
-Place: sigmoid|layers
+Cause:
+    vanish|sigmoid|saturat|(small|tiny|shrink\w*)\b.*\bgradient|gradients?\b.*\b(small|tiny|shrinks?|fade)
+Place: \bact\b|sigmoid
 """
 
 import torch

@@ -1,10 +1,11 @@
-"""A DeepSets regressor of a population statistic, which returns its squared error.
+r"""A DeepSets regressor of a population statistic, which returns its squared error.
 
 Source: https://github.com/manzilzaheer/DeepSets/pull/1
 Fault: the target (batch,) is subtracted from the prediction (batch, 1), which gives a (batch,
     batch) table: every prediction is compared with all the targets and learns their mean.
-Cause: broadcast|shape|squeeze|unsqueeze|batch ?(x|,|by|×) ?batch|all pairs|pairwise
-Place: loss|target|prediction
+Cause: broadcast|\bshapes?\b|squeeze|batch ?(x|,|by|×) ?batch|all (the
+    )?(pairs|targets)|pairwise|32 ?(x|,|×) ?32
+Place: \bprediction\b|\btarget\b
 """
 
 import torch

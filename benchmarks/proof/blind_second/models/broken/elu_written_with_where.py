@@ -1,11 +1,12 @@
-"""A density network that keeps its rates positive with a hand-written ELU plus one.
+r"""A density network that keeps its rates positive with a hand-written ELU plus one.
 
 Source: https://github.com/pytorch/pytorch/issues/68425
     https://github.com/pytorch/pytorch/issues/52248
 Fault: torch.where picks a branch in the forward, but exp overflows for large inputs in the branch
     that is not taken, and zero times infinity gives nan gradients.
-Cause: where|exp.*(overflow|inf|large)|overflow|unselected|branch
-Place: positive|exp
+Cause: torch.where|\bwhere\(|overflow|\bexp\b.*\b(inf\w*|large)\b|(unselected|other|unused)
+    branch|branch\b.*\bnot
+Place: \bpositive\b|torch.exp
 """
 
 import torch

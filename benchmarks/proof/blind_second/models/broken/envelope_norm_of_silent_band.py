@@ -1,11 +1,11 @@
-"""A speech enhancer trained on the correlation of band envelopes.
+r"""A speech enhancer trained on the correlation of band envelopes.
 
 Source: https://github.com/mpariente/pytorch_stoi/issues/7
     https://github.com/mpariente/pytorch_stoi/pull/14
 Fault: the envelope is a square root of a band energy that is exactly zero in silence, where the
     gradient of the root is infinite; the epsilon is added after the root and does not help.
-Cause: sqrt|square root|root|eps|zero energy|silen
-Place: bands|sqrt|EPS
+Cause: sqrt|square root|\beps\b|epsilon|zero energy|silen|root of (zero|0)
+Place: envelopes|sqrt|\bEPS\b
 """
 
 import torch

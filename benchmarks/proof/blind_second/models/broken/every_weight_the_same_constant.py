@@ -1,10 +1,11 @@
-"""A small network whose layers are all filled with constants, to make its tests repeatable.
+r"""A small network whose layers are all filled with constants, to make its tests repeatable.
 
 Source: https://github.com/HomericIntelligence/Mnemosyne/pull/1987
     https://github.com/wagonhelm/NaNmnist/issues/2
 Fault: each layer is filled with one constant, so all the units of a layer are identical and get the
     same gradient, and nothing ever breaks the symmetry.
-Cause: symmetr|same (value|constant|gradient|weight)|identical|constant|random init
+Cause: symmetr|same (value|constant|gradient|weight)s?\b|identical|constant
+    (value|weight|init)|random(ly)? init
 Place: constant_|init_weights
 """
 

@@ -1,11 +1,11 @@
-"""The classification head of a model zoo, with a configurable number of layers.
+r"""The classification head of a model zoo, with a configurable number of layers.
 
 Source: https://github.com/Nota-NetsPresso/netspresso-trainer/issues/320
     https://github.com/stanfordnlp/stanza/pull/1610
 Fault: the head stacks nn.Linear layers without any activation in between, so three layers are worth
     one.
-Cause: activation|non.?linear|relu|(one|single) linear|linear map|collapse|affine
-Place: classifier|layers|FC
+Cause: activation|non.?linear|\bReLU\b|(one|single) linear|linear map|affine
+Place: classifier|\bFC\b
 """
 
 import torch

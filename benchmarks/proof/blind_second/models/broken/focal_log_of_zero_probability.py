@@ -1,11 +1,11 @@
-"""A classifier with a multi-class focal loss on probabilities.
+r"""A classifier with a multi-class focal loss on probabilities.
 
 Source: https://github.com/mathiaszinnen/focal_loss_torch/issues/3
     https://github.com/VITA-Group/EnlightenGAN/issues/126
 Fault: the logarithm is taken of a softmax probability that underflows to zero for confident
     mistakes; the loss becomes infinite and the gradients nan.
-Cause: log.*(zero|0|underflow|eps|clamp|softmax)|eps|log_softmax|underflow|clamp
-Place: p_t|log
+Cause: \blog\b.*\b(zero|0|softmax)\b|\beps\b|epsilon|log.?softmax|underflow|clamp
+Place: p_t\b|torch.log\b
 """
 
 import torch

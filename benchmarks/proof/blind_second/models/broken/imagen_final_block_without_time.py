@@ -1,10 +1,10 @@
-"""The end of a diffusion U-Net: blocks that are shifted and scaled by the time.
+r"""The end of a diffusion U-Net: blocks that are shifted and scaled by the time.
 
 Source: https://github.com/lucidrains/imagen-pytorch/issues/75
 Fault: the last block is built with a time projection but called without the time, so its time_mlp
     never gets a gradient.
-Cause: time.*(missing|not passed|none|omitted|unused|not
-    given|never)|time_mlp|(missing|without|forgot).*time
+Cause: time\w*\b.*\b(missing|not passed|none|omitted|unused|not
+    given|never)|time_mlp|(missing|without|forgot)\b.*\btime
 Place: final_res_block|time_mlp
 """
 

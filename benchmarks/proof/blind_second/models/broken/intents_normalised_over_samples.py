@@ -1,12 +1,12 @@
-"""Assigns utterances to known intents by their distance to prototypes.
+r"""Assigns utterances to known intents by their distance to prototypes.
 
 Source: https://github.com/Lackel/DPN/issues/1
     https://github.com/MicrosoftDocs/pytorchfundamentals/pull/21
 Fault: softmax is taken over dim 0, the batch, so the scores of one utterance do not sum to one and
     depend on the others of the batch.
-Cause: dim ?=? ?0|dim.*(batch|wrong|axis)|(over|along|across) (the
-    )?(batch|samples|utterances)|wrong (dim|axis)
-Place: softmax|weights|logits
+Cause: dim ?=? ?0\b|\bdim\w*\b.*\b(batch|wrong)|(over|along|across) (the )?(batch|samples)|wrong
+    (dim|axis)|batch (axis|dim)
+Place: softmax|\bweights\b
 """
 
 import torch

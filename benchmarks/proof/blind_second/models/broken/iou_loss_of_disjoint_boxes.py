@@ -1,10 +1,11 @@
-"""A box regressor with the logarithmic IoU loss.
+r"""A box regressor with the logarithmic IoU loss.
 
 Source: https://github.com/open-mmlab/mmdetection/pull/733
 Fault: the logarithm of the IoU is taken without a floor; boxes that do not touch have an IoU of
     zero, so the loss is infinite and the gradients nan.
-Cause: log.*(zero|0|eps|clamp)|iou.*(zero|0)|eps|clamp|(zero|no) overlap|disjoint
-Place: ious|iou_loss
+Cause: \blog\b.*\b(zero|0)\b|\bious?\b.*\b(zero|0)\b|\beps\b|epsilon|clamp|(zero|no)
+    overlap|disjoint
+Place: \bious\b|iou_loss
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""A VAE that draws its code from torch.distributions, returning the negative bound.
+r"""A VAE that draws its code from torch.distributions, returning the negative bound.
 
 Source: https://github.com/pytorch/pytorch/issues/4620
     https://github.com/AntixK/PyTorch-VAE/issues/13
 Fault: the code is drawn with sample(), which has no gradient; the encoder gets nothing from the
     reconstruction and is only pulled to the prior by the KL term.
-Cause: rsample|reparam|sampl.*(gradient|differentiable|detach)|gradient.*(sampl|reconstr)
-Place: sample|z
+Cause: rsample|reparam|sampl\w*\b.*(gradient|differentiable|detach)|gradients?\b.*(sampl|reconstr)
+Place: \bsample\b|\bz\b|posterior
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""A toy language model of a tutorial, with the loss in the forward.
+r"""A toy language model of a tutorial, with the loss in the forward.
 
 Source: https://github.com/bkitano/llama-from-scratch/issues/5
 Fault: softmax is applied to the scores before cross_entropy, which applies log_softmax again: the
     loss stays near ln(vocab) and gradients are small.
-Cause: softmax.*(twice|double|again|before|already|entropy)|double softmax|entropy.*logits
-Place: logits
+Cause: softmax\b.*\b(twice|double|again|before|already|entropy)|double softmax|entropy\b.*\blogits
+Place: \blogits\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""A mixture density network that returns its negative log-likelihood.
+r"""A mixture density network that returns its negative log-likelihood.
 
 Source: https://github.com/mlberkeley/scae-pytorch/pull/4
 Fault: the densities are exponentiated, summed and the logarithm is taken; far from all components
     the sum underflows to zero, log gives -inf and the gradients are nan.
-Cause: logsumexp|log.?sum.?exp|underflow|overflow|exp.*log|log.*(zero|0)|log.?(space|domain)
-Place: exp|log_prob|likelihood
+Cause: log.?sum.?exp|underflow|overflow|\bexp\b.*\blog\b|\blog\b.*\b(zero|0)\b|log.?(space|domain)
+Place: log_prob|likelihood|torch.exp
 """
 
 import math

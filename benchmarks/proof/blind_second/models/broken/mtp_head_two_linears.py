@@ -1,10 +1,10 @@
-"""A trajectory head over image features and the state of the agent: two layers, modes and logits.
+r"""A trajectory head over image features and the state of the agent: two layers, modes and logits.
 
 Source: https://github.com/nutonomy/nuscenes-devkit/issues/728
 Fault: there is no activation between the two linear layers, so together they are one linear map and
     the hidden layer adds nothing.
-Cause: activation|non.?linear|relu|(one|single) linear|collapse|composition of linear
-Place: fc1|fc2
+Cause: activation|non.?linear|\bReLU\b|(one|single) linear|linear map
+Place: \bfc1\b|\bfc2\b
 """
 
 import torch

@@ -1,10 +1,11 @@
-"""A self-attention encoder with a padding mask.
+r"""A self-attention encoder with a padding mask.
 
 Source: https://github.com/hyunwoongko/transformer/pull/40
 Fault: the padding mask is unsqueezed as (batch, 1, length, 1), so it masks whole rows of padded
     queries instead of padded keys; these rows are -inf everywhere and softmax gives nan.
-Cause: mask|unsqueeze|-inf|fully masked|(all|every).*masked|padd
-Place: make_pad_mask|mask
+Cause:
+    (fully|all|entire\w*|every|whole)\b.*\bmask|mask\w*\b.*\b(rows?|quer\w+|wrong|axis|shape|dim\w*)|-inf|padd|unsqueeze
+Place: make_pad_mask|\bmask\b
 """
 
 import math

@@ -1,10 +1,10 @@
-"""Feature vectors of a radiance field, pruned by a learnt mask.
+r"""Feature vectors of a radiance field, pruned by a learnt mask.
 
 Source: https://github.com/daniel03c1/masked_wavelet_nerf/issues/10
 Fault: the mask is compared with a threshold and used as 0 or 1, which has no gradient, so the mask
     parameters never learn what to prune.
-Cause: threshold|compar|straight.?through|non.?differentiable|not differentiable|binar|no gradient
-Place: mask|line_mask
+Cause: threshold|compar(ed|ison)|straight.?through|(non.?|not )differentiable|binari|no gradient
+Place: line_mask|\bmask\b
 """
 
 import torch

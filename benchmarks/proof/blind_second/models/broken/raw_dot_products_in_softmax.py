@@ -1,11 +1,11 @@
-"""A transformer block with wide heads, written from the formula.
+r"""A transformer block with wide heads, written from the formula.
 
 Source: https://github.com/PAIR-code/tiny-transformers/issues/71
     https://github.com/flexflow/flexflow-train/issues/467
 Fault: the scores are not divided by sqrt(d), so with wide heads their spread is 30 and softmax
     is nearly one-hot from the start: each token looks at a single other one.
-Cause: scal(e|ed|ing)|sqrt|saturat|one.?hot|divid|large (score|logit)
-Place: scores|w_q|w_k|attn
+Cause: \bscal(e|ed|ing)\b|sqrt|saturat|one.?hot|divided|large (score|logit)s?
+Place: \bscores\b|w_q|w_k|\battn\b
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""A scene graph head whose queries come first, like the decoder gives them.
+r"""A scene graph head whose queries come first, like the decoder gives them.
 
 Source: https://github.com/Jingkang50/OpenPSG/issues/56
     https://github.com/zhouhaoyi/Informer2020/issues/59
 Fault: view turns (queries, batch, dim) into (batch, queries, dim) where a transpose is needed, so
     with more than one image the queries of different images are mixed.
-Cause: view|reshape|permute|transpose|mix(es|ed|ing)|swap|layout
-Place: view|hidden|masks
+Cause: \bviews?\b|reshap|permut|transpos|mix(es|ed|ing)\b|swap|layout
+Place: \.view\b|\bhidden\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""A searched network whose residual blocks should start as the identity.
+r"""A searched network whose residual blocks should start as the identity.
 
 Source: https://github.com/DrChainsaw/NaiveGAflux.jl/issues/39
 Fault: all the layers of a block are filled with zeros and not only the last, so no gradient passes
     through the branch and it can never be updated.
-Cause: zero.?(init|fill|weight)|(init|weights?|layers?).*zeros?|only the last
-Place: identity_init|zeros_|block|branch
+Cause: zero.?(init|fill|weight)|(init\w*|weights?|layers?|convolutions?)\b.*\bzeros?\b|only the last
+Place: identity_init|zeros_|branch
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""An implicit image function that sums ten small residual MLPs over the coordinates.
+r"""An implicit image function that sums ten small residual MLPs over the coordinates.
 
 Source: https://github.com/LianpoWang/SLIIF/issues/13
 Fault: the residual MLPs are kept in a Python list, so they are not in parameters() or state_dict()
     and are never trained.
 Cause: ModuleList|(not|un).?registered|(plain|python) list|list of modules|not in .?parameters
-Place: mlps
+Place: \bmlps\b
 """
 
 import torch

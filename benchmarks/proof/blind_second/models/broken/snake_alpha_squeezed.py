@@ -1,10 +1,11 @@
-"""A network with the snake activation, whose frequency is learnt per channel.
+r"""A network with the snake activation, whose frequency is learnt per channel.
 
 Source: https://github.com/EdwardDixon/snake/pull/2
 Fault: squeeze() is called on the Parameter, so the attribute is an ordinary tensor: it is not
     registered and the optimiser never sees it.
-Cause: squeeze|not registered|unregistered|(non.?|not a )leaf|parameter.*(view|wrap|plain|ordinary)
-Place: alpha|self.a|Parameter
+Cause: squeeze|(not|un).?registered|(non.?|not a )leaf|parameter\b.*\b(view|plain|ordinary)|not a
+    parameter
+Place: Snake|self\.a\b|\balpha\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""An audio separation network: dilated convolutions over the spectrogram, then an LSTM over time.
+r"""An audio separation network: dilated convolutions over the spectrogram, then an LSTM over time.
 
 Source: https://github.com/vitrioil/Speech-Separation/issues/4
 Fault: view turns (batch, channels, time, freq) into (batch, time, channels*freq) without a permute,
     so each time step holds values of other channels and bins.
-Cause: view|reshape|permute|transpose|mix(es|ed|ing)|axes|layout|dimension order
-Place: view|lstm
+Cause: \bviews?\b|reshap|permut|transpos|mix(es|ed|ing)\b|\baxes\b|layout
+Place: \.view\b|\blstm\b
 """
 
 import torch

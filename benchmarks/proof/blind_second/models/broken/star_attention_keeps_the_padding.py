@@ -1,11 +1,12 @@
-"""A pooling attention over padded sentences.
+r"""A pooling attention over padded sentences.
 
 Source: https://github.com/FudanNLP/fastNLP/issues/138
     https://github.com/lucidrains/halonet-pytorch/issues/4
 Fault: the mask is one for real words, and masked_fill fills where it is true, so the real words are
     removed and only the padding is attended to.
-Cause: invert|revers|negat|opposite|flip|mask.*wrong|wrong.*mask|attend.*padd|padd.*attend
-Place: mask|masked_fill
+Cause:
+    invert|revers|opposite|flipped|mask\b.*\bwrong|wrong\b.*\bmask|attend\w*\b.*\bpadd|padd\w*\b.*\b(attend|kept)|~mask
+Place: masked_fill|\bmask\b
 """
 
 import torch

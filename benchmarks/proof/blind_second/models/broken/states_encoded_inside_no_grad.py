@@ -1,9 +1,10 @@
-"""An unsupervised skill learner on pixels: contrastive loss between skills and transitions.
+r"""An unsupervised skill learner on pixels: contrastive loss between skills and transitions.
 
 Source: https://github.com/rll-research/cic/issues/5
 Fault: the observations are encoded inside torch.no_grad(), so the convolutions never get a gradient
     although they are to be trained.
-Cause: no_grad|gradient.*(cut|stop|reach|none|never|no )|without gradient|detach
+Cause: no_grad|detach|gradients?\b.*\b(cut|stops?|blocked|none|reach)|(no|without|never \w+ a)
+    gradient
 Place: encoder|no_grad
 """
 

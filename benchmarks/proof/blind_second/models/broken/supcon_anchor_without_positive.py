@@ -1,11 +1,11 @@
-"""A supervised contrastive loss over one view per image.
+r"""A supervised contrastive loss over one view per image.
 
 Source: https://github.com/HobbitLong/SupContrast/pull/142
     https://github.com/HobbitLong/SupContrast/issues/20
 Fault: an anchor whose class occurs once in the batch has no positive, its mean is zero divided by
     zero, and the loss and the gradients become nan.
-Cause: (zero|0).*divi|divi.*(zero|0|mask.sum)|0 ?/ ?0|no positive|without positive|mask.sum
-Place: mask|mean_log_prob_pos
+Cause: (zero|0)\b.*\bdivi|divi\w*\b.*\b(zero|0)\b|0 ?/ ?0|(no|without|without a) positive|mask.sum
+Place: mean_log_prob_pos|mask.sum
 """
 
 import torch

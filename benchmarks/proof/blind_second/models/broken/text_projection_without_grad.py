@@ -1,9 +1,10 @@
-"""An image-report contrastive model with frozen lower text layers and a trained projection.
+r"""An image-report contrastive model with frozen lower text layers and a trained projection.
 
 Source: https://github.com/edreisMD/ConVIRT-pytorch/issues/7
 Fault: the projection of the text is inside torch.no_grad() together with the frozen encoder, so it
     never gets a gradient and stays random.
-Cause: no_grad|outside.*grad|gradient.*(block|cut|stop|reach|none|no )|without gradient|not trained
+Cause: no_grad|gradients?\b.*\b(blocked|cut|stops?|none|reach)|(no|without|never \w+ a)
+    gradient|not trained
 Place: text_l1|text_l2|no_grad
 """
 

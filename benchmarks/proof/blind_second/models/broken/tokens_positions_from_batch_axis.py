@@ -1,11 +1,11 @@
-"""A small transformer language model of a course.
+r"""A small transformer language model of a course.
 
 Source: https://github.com/cmu-l3/anlp-fall2025-code/issues/1
     https://github.com/songyangco/GETNext/issues/2
 Fault: the positions are counted over the batch axis, so all the tokens of a sequence share one
     position and the order of the words is lost.
-Cause: position|size.0|size.1|batch (axis|dim)|sequence (axis|dim|length)|order
-Place: pos|pos_emb
+Cause: position|size\(0\)|batch (axis|dim)|word order|order of the
+Place: \bpos\b|pos_emb
 """
 
 import torch

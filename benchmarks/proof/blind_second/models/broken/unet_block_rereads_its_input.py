@@ -1,9 +1,10 @@
-"""A small U-Net for salt segmentation with blocks of two convolutions.
+r"""A small U-Net for salt segmentation with blocks of two convolutions.
 
 Source: https://github.com/hlamba28/UNET-TGS/pull/3
 Fault: the second convolution of a block is applied to the block's input and not to the output of
     the first, whose result is thrown away; the first never gets a gradient.
-Cause: (conv1|first).*(unused|discard|thrown|no gradient|overwrit|never)|wrong (input|tensor)
+Cause: (conv1|bn1|first)\b.*\b(unused|discarded|thrown|no gradient|overwritten|never)|wrong
+    (input|tensor)
 Place: conv1|bn1
 """
 

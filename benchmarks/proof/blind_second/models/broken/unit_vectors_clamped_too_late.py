@@ -1,10 +1,11 @@
-"""A dual encoder with a hand-written normalisation of its sentence vectors.
+r"""A dual encoder with a hand-written normalisation of its sentence vectors.
 
 Source: https://github.com/keras-team/keras/issues/23075
     https://github.com/pytorch/pytorch/issues/2421
 Fault: rsqrt is taken of a sum of squares that is zero for empty sentences and the result is clamped
     afterwards; the value is fine but the gradient is nan.
-Cause: rsqrt|sqrt|norm.*zero|zero.*(norm|vector|row)|eps|clamp|divi.*zero
+Cause:
+    sqrt|\bnorm\w*\b.*\bzero|zero\b.*\b(norm|vector|row)s?\b|\beps\b|epsilon|clamp|divi\w*\b.*\bzero
 Place: l2_normalize|inv_norm|square_sum
 """
 

@@ -1,10 +1,10 @@
-"""A vision transformer's attention, with the scaling in the wrong place.
+r"""A vision transformer's attention, with the scaling in the wrong place.
 
 Source: https://github.com/FrancescoSaverioZuppichini/ViT/issues/2
 Fault: the scores are multiplied by 1/sqrt(d) after the softmax instead of before, so the weights of
     a query sum to 0.12 and the scores are unscaled.
-Cause: scal(e|ed|ing)|after (the )?softmax|before (the )?softmax|sum to (one|1)|sqrt
-Place: att|scaling
+Cause: \bscal(e|ed|ing)\b|(after|before) (the )?softmax|sum to|sqrt
+Place: \batt\b|scaling
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""A deep network with home-made weights.
+r"""A deep network with home-made weights.
 
 Source: https://d2l.ai/chapter_multilayer-perceptrons/numerical-stability-and-init.html
     https://github.com/udlbook/udlbook/issues/87
 Fault: the weights are drawn from N(0, 1) whatever the fan-in, so each layer multiplies the scale by
     ten; the outputs and the gradients are astronomic.
-Cause: init|std|variance|fan.?in|explod|kaiming|xavier|scale of the weights|too large
-Place: randn|weights|layers
+Cause: initiali|\binit\b|standard deviation|\bstd\b|variance|fan.?in|explod|kaiming|xavier|too
+    large|huge
+Place: randn|\bweights\b
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""Trains a heat-map detector of court key points.
+r"""Trains a heat-map detector of court key points.
 
 Source: https://github.com/pytorch/pytorch/issues/47175
     https://github.com/yastrebksv/TennisCourtDetector/issues/7
 Fault: zero_grad() is called once per epoch and not once per batch, so within an epoch the gradients
     of all batches add up and the updates overshoot.
-Cause: zero_grad|gradients?.*(accumulat|clear|reset|sum|add up)|(accumulat|clear|reset).*grad
-Place: optimizer.zero_grad
+Cause: zero_grad|gradients?\b.*\b(accumulat|clear|reset|add
+    up|pile)|(accumulat|clear|reset)\w*\b.*\bgrad
+Place: zero_grad
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""Trains with early stopping and restores the best weights at the end.
+r"""Trains with early stopping and restores the best weights at the end.
 
 Source: https://github.com/WenjieDu/PyPOTS/issues/667
     https://github.com/THGLab/LP-PDBBind/pull/1
 Fault: state_dict() returns references, so the stored "best" weights change with the training and
     the last, overfitted weights are restored.
-Cause: state_dict|deepcopy|deep copy|reference|clone|alias|same (tensors|memory|storage)
+Cause: state_dict|deep ?copy|\breferences?\b|\bclone\b|alias|same (tensors|memory|storage)
 Place: best_model_dict
 """
 

@@ -1,11 +1,11 @@
-"""Trains a captioner on short captions that are padded with zero.
+r"""Trains a captioner on short captions that are padded with zero.
 
 Source: https://github.com/mlfoundations/open_clip/pull/316
     https://github.com/FlagAI-Open/FlagAI/issues/522
 Fault: the pad id is 0 but the loss ignores -100 only, so most of the loss is about predicting
     padding and the real words are learnt slowly.
-Cause: pad|ignore_index
-Place: ignore_index|caption_loss|pad
+Cause: \bpad|ignore_index
+Place: ignore_index|caption_loss|\bPAD\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""Trains a shallow network on scans in the range of their sensor.
+r"""Trains a shallow network on scans in the range of their sensor.
 
 Source: https://github.com/mlmed/torchxrayvision/issues/9
 Fault: the pixels are in [-1024, 1024] and are not normalised, so the first steps blow up, the
     units die and the loss stays at ln 2.
-Cause: normali[sz]|scale|range|standardi[sz]|large (input|value)|magnitude|1024|divid
-Place: images|imgs|x
+Cause: normali[sz]|standardi[sz]|\b(re)?scaled?\b|\brange\b|large (input|value)s?|magnitude|1024
+Place: \bimages\b|load_scans|\binputs?\b
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains a small CNN on images of ten classes with Adam at a rate for SGD.
+r"""Trains a small CNN on images of ten classes with Adam at a rate for SGD.
 
 Source: https://discuss.pytorch.org/t/cross-entropy-loss-is-not-decreasing/43814/16
     https://github.com/dangitstam/topic-rnn/pull/9
 Fault: with a learning rate of 0.1 the first steps push the ReLU units below zero for all inputs;
     their gradients are zero and the loss stays at 2.30.
-Cause: learning.?rate|lr|dead|dying|relu
-Place: lr|optimizer
+Cause: learning.?rate|\blr\b|dead|dying|\bReLU\b
+Place: \blr\b
 """
 
 import torch

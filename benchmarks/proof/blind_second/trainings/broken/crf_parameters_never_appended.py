@@ -1,10 +1,12 @@
-"""Trains a tagger with three groups of parameters: the encoder, the classifier and the transitions.
+r"""Trains a tagger: an encoder, a classifier and the transitions between tags.
 
 Source: https://github.com/zjunlp/HVPNeT/issues/5
 Fault: the group of the classifier and of the transitions is built but never appended to the list,
     so the optimiser does not know it and these stay at their first values.
-Cause: optimi[sz]er|param(eter)?.?group|append|(not|never) (updated|trained)|unchanged
-Place: fc|transitions|crf|parameters
+Cause:
+    (not|never|miss\w*|outside)\b.*optimi[sz]er|optimi[sz]er\b.*\b(not|never|miss\w*)|append|(not|never)
+    (updated|trained)|unchanged
+Place: \bfc\b|transitions|\bcrf\b
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains a small segmentation network whose batch norm was ported with the momentum of TensorFlow.
+r"""Trains a small segmentation network whose batch norm was ported with the momentum of TensorFlow.
 
 Source: https://github.com/kazuto1011/deeplab-pytorch/issues/79
     https://github.com/pytorch/vision/issues/8250
 Fault: momentum=0.999 means in PyTorch that the running statistics are those of the last batch, so
     with small batches the loss in eval mode is much worse and jumps.
 Cause: momentum|running (stat|mean|var)|batch.?norm
-Place: momentum|_BN|BatchNorm2d
+Place: BatchNorm2d|\bbn\b
 """
 
 import torch

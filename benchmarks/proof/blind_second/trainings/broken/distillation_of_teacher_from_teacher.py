@@ -1,10 +1,10 @@
-"""Distils a large model into a small one with a soft loss and a hard loss.
+r"""Distils a large model into a small one with a soft loss and a hard loss.
 
 Source: https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/66
 Fault: the soft probabilities of the student are computed from the teacher's logits, so the soft
     loss is constantly zero and nothing is distilled.
-Cause: large_logits|teacher.*(itself|teacher|twice|both)|same
-    logits|(soft|kl|distill).*(zero|0|constant|no gradient)|wrong logits
+Cause: large_logits|teacher\b.*\b(itself|twice|both)|same
+    logits|(soft|kl|distill)\w*\b.*\b(zero|0|constant)\b|wrong logits
 Place: soft_prob|large_logits|soft_loss
 """
 

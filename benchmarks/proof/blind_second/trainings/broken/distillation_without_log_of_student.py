@@ -1,10 +1,10 @@
-"""Distils a frozen teacher into a student with a KL divergence.
+r"""Distils a frozen teacher into a student with a KL divergence.
 
 Source: https://github.com/microsoft/ProDA/issues/20
     https://github.com/microsoft/ProDA/issues/43
 Fault: F.kl_div wants log-probabilities of the student but gets probabilities, so the loss is
     negative and its gradient pushes towards one class instead of the teacher's distribution.
-Cause: kl_div|log.?softmax|log.?prob|KL
+Cause: kl_div|log.?softmax|log.?prob|\bKL\b|negative loss|loss\b.*\bnegative
 Place: student_prob|loss_kd|kl_div
 """
 

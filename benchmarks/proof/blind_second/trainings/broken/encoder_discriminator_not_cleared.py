@@ -1,10 +1,11 @@
-"""Trains an encoder of a generator against a discriminator.
+r"""Trains an encoder of a generator against a discriminator.
 
 Source: https://github.com/Hsintien-Ng/idinvert_pytorch-reproduced/issues/1
     https://github.com/Adversarial-Deep-Learning/code-soup/issues/69
 Fault: the gradients of the discriminator are never cleared; those of all the past steps and of the
     encoder's loss pile up in each of its updates.
-Cause: zero_grad|gradients?.*(accumulat|clear|reset|pile|sum|stale)|(accumulat|clear|reset).*grad
+Cause: zero_grad|gradients?\b.*\b(accumulat|clear|reset|pile|stale|add
+    up)|(accumulat|clear|reset)\w*\b.*\bgrad
 Place: optimizer_D|zero_grad
 """
 

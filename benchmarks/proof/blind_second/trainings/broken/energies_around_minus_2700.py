@@ -1,11 +1,12 @@
-"""Fits energies of molecules, in the unit of the data base.
+r"""Fits energies of molecules, in the unit of the data base.
 
 Source: https://discuss.pytorch.org/t/scaling-target-variables/41046
     https://discuss.pytorch.org/t/neural-network-could-not-learn-on-this-type-of-data-why/96648/5
 Fault: the targets are all near -2700 and are not scaled; the big first errors saturate the tanh
     units and the predictions end up as one constant.
-Cause: target.*(scale|normali|standardi|large|offset|mean)|(scale|normali).*target|saturat
-Place: target|energies|y
+Cause:
+    targets?\b.*(scale|normali|standardi|large|offset|magnitude)|(scale|normali|standardi)\w*\b.*\btarget|saturat
+Place: \btarget\b|\benergies\b
 """
 
 import torch

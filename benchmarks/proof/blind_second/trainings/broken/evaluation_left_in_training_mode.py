@@ -4,8 +4,8 @@ Source: https://github.com/pliang279/MultiBench/issues/26
     https://github.com/Zhenye-Na/DA-RNN/issues/30
 Fault: model.train() is called inside the validation, so dropout is on and batch norm learns from
     the validation data while the validation loss is measured.
-Cause: train\(\)|eval|mode|dropout|batch.?norm
-Place: model.train|validate
+Cause: train\(\)|train(ing)? mode|eval(uation)? mode|\beval\b|dropout|batch.?norm
+Place: model\.train|validate
 """
 
 import torch

@@ -4,8 +4,8 @@ Source: https://github.com/wkentaro/pytorch-fcn/pull/56
     https://github.com/wkentaro/pytorch-fcn/issues/57
 Fault: validate() puts the model in eval mode in the middle of the epoch and nothing puts it back,
     so dropout is off and batch norm uses old statistics for the rest of the epoch.
-Cause: eval|train\(\)|training mode|mode
-Place: validate|model.train|model.eval
+Cause: \beval\b|train\(\)|train(ing)? mode|eval(uation)? mode
+Place: validate|model\.train|model\.eval
 """
 
 import torch

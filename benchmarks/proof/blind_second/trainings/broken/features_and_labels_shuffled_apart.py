@@ -1,11 +1,11 @@
-"""Trains an intent classifier on sentence vectors that are shuffled at each epoch.
+r"""Trains an intent classifier on sentence vectors that are shuffled at each epoch.
 
 Source: https://github.com/DrexelChatbotGroup/DrexelChatbot/issues/15
     https://github.com/mlcommons/GaNDLF/pull/870
 Fault: the vectors are shuffled and the labels are not (not by the same order), so the pairs are
     random and the loss stays at the entropy of the labels.
-Cause: permut|shuffl|mismatch|same order|misalign|(labels|targets).*(match|belong|correspond)
-Place: shuffle|randperm|order
+Cause: permut|shuffl|mismatch|same order|misalign|\b(labels|targets)\b.*\b(match|belong|correspond)
+Place: randperm|epoch_batches
 """
 
 import torch

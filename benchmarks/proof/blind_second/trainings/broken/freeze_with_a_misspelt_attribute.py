@@ -1,11 +1,11 @@
-"""Transfer learning: the features should be frozen and only the classifier trained.
+r"""Transfer learning: the features should be frozen and only the classifier trained.
 
 Source: https://github.com/udacity/deep-learning-v2-pytorch/issues/12
     https://github.com/SvenBecker/vscode-pytorch/issues/8
 Fault: the loop sets require_grad instead of requires_grad, which creates a new attribute and
     freezes nothing; the pretrained features are trained as well.
-Cause: require_grad|requires_grad|not frozen|fr(ee|o)z|typo|misspel|attribute
-Place: features|require_grad
+Cause: requires?_grad|not frozen|\bfr(ee|o)z|typo|misspel
+Place: \bfeatures\b|require_grad
 """
 
 import torch

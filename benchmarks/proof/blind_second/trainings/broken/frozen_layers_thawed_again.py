@@ -1,10 +1,10 @@
-"""Fine-tunes a detector-like network with a list of layers to freeze.
+r"""Fine-tunes a detector-like network with a list of layers to freeze.
 
 Source: https://github.com/ultralytics/yolov5/issues/1213
 Fault: after the listed layers are frozen, the loop that builds the parameter groups sets
     requires_grad=True for all of them, so nothing is frozen.
-Cause: requires_grad|fr(ee|o)z|thaw|overwrit|undone|reset|trained anyway
-Place: requires_grad|freeze|v
+Cause: requires_grad|\bfr(ee|o)z|thaw|undone
+Place: requires_grad|model\.[01]\.
 """
 
 import torch

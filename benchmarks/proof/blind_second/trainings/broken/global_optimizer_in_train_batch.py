@@ -1,10 +1,12 @@
-"""Trains two models one after the other with a shared helper, as in the chapters of a book.
+r"""Trains two models one after the other with a shared helper, as in the chapters of a book.
 
 Source: https://github.com/PacktPublishing/Modern-Computer-Vision-with-PyTorch/issues/70
 Fault: train_batch gets opt but steps the global optimizer of the first model, so the second model
     never changes.
-Cause: optimi[sz]er|opt.step|wrong|global|never (updated|changes|stepped)|step
-Place: optimizer|opt
+Cause:
+    (wrong|other|first|global)\b.*optimi[sz]er|optimi[sz]er\b.*\b(other|first|global|wrong|never)|never
+    (updated|changes?|stepped)|opt.step
+Place: optimizer\.step|opt_scaled|model_scaled
 """
 
 import torch

@@ -1,9 +1,9 @@
-"""Trains a goal-conditioned Q-network on bit flipping, with hindsight relabelling.
+r"""Trains a goal-conditioned Q-network on bit flipping, with hindsight relabelling.
 
 Source: https://github.com/higgsfield-ai/higgsfield/issues/14
 Fault: the target network is copied once before the training and never again, so the bootstrap
     values are those of a random network.
-Cause: target.*(updat|sync|cop|stale|stay|frozen|never)|update_target
+Cause: target\w*\b.*(updat|sync|copy|copied|stale|stays|frozen|never)|update_target
 Place: target_model|update_target
 """
 

@@ -1,10 +1,10 @@
-"""Trains a classifier on a folder of classes, read one class after the other.
+r"""Trains a classifier on a folder of classes, read one class after the other.
 
 Source: https://github.com/Deci-AI/super-gradients/issues/416
 Fault: the loader does not shuffle and the samples are sorted by class, so each batch has one class
     only and the network forgets the others at once.
-Cause: shuffl|sorted|order(ed)?|one class|single class|same class|sampler
-Place: dataloader_params|DataLoader|shuffle
+Cause: shuffl|\bsorted|(one|single|same) class|sampler|\border(ed)?\b
+Place: DataLoader|shuffle|train_loader
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains an inpainting network with a weighted L1 loss on holes and valid pixels.
+r"""Trains an inpainting network with a weighted L1 loss on holes and valid pixels.
 
 Source: https://github.com/MathiasGruber/PConv-Keras/issues/5
     https://github.com/pytorch/examples/issues/385
 Fault: the L1 terms are summed over all the pixels of the batch and not averaged, so with a usual
     rate of SGD the first steps blow up the weights.
-Cause: (sum|mean|averag)|normali[sz]|reduction|loss.*(large|scale|size)|size.?average
-Place: l1|loss_valid|loss_hole
+Cause: \b(summed|sum|mean|averaged?|averaging)\b|normali[sz]|reduction|loss\b.*\b(large|huge|scale)
+Place: \bl1\b|loss_valid|loss_hole
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""Trains a representation decoder with gradient accumulation over micro-batches.
+r"""Trains a representation decoder with gradient accumulation over micro-batches.
 
 Source: https://github.com/bytetriper/RAE/issues/67
     https://github.com/tatsu-lab/alpaca_farm/issues/57
 Fault: zero_grad() is inside the loop over micro-batches, so only the gradient of the last
     micro-batch reaches the step and it is divided by the count as well.
-Cause: zero_grad|accumulat|micro.?batch|gradients?.*(discard|clear|reset|thrown|lost)
+Cause: zero_grad|accumulat|micro.?batch|gradients?\b.*\b(discard|clear|reset|thrown|lost)
 Place: zero_grad
 """
 

@@ -4,8 +4,8 @@ Source: https://github.com/ThilinaRajapakse/simpletransformers/issues/941
     https://github.com/joeynmt/joeynmt/issues/184
 Fault: evaluate() switches to eval mode and train() is only called before the first epoch, so all
     the later epochs run without the dropout that the model needs.
-Cause: eval|train\(\)|training mode|mode
-Place: model.train|evaluate|model.eval
+Cause: \beval\b|train\(\)|train(ing)? mode|eval(uation)? mode
+Place: evaluate|model\.train|model\.eval
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains a segmentation of tiny lesions with plain cross entropy.
+r"""Trains a segmentation of tiny lesions with plain cross entropy.
 
 Source: https://github.com/dmlc/gluon-cv/issues/644
     https://github.com/NVIDIA/DIGITS/issues/1172
 Fault: the lesions are under one percent of the pixels and the loss has no class weights, so the
     network answers background everywhere with a small loss.
-Cause: imbalanc|weight|background|rare|majority|dice|focal
-Place: criterion|CrossEntropyLoss|weight
+Cause: imbalanc|class weight|background|\brare\b|majority|\bdice\b|focal
+Place: criterion|CrossEntropyLoss
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains a forecaster with a loss that is written with Python numbers.
+r"""Trains a forecaster with a loss that is written with Python numbers.
 
 Source: https://discuss.pytorch.org/t/runtimeerror-element-0-of-variables-does-not-require-grad-and-does-not-have-a-grad-fn/11074
     https://github.com/paiml/aprender/issues/3034
 Fault: the loss is computed from detached values and wrapped in a new tensor with
     requires_grad=True; backward runs without an error but no parameter gets a gradient.
-Cause: detach|graph|new tensor|torch.tensor|requires_grad|item|no gradient|disconnect
-Place: smooth_l1|loss|tensor
+Cause: detach|\bgraph\b|new tensor|torch.tensor|requires_grad|\.item|tolist|no gradient|disconnect
+Place: smooth_l1
 """
 
 import torch

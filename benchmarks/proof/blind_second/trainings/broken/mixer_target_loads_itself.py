@@ -1,9 +1,9 @@
-"""Trains a mixed value function for two agents with a periodic copy to the target network.
+r"""Trains a mixed value function for two agents with a periodic copy to the target network.
 
 Source: https://github.com/thesouther/MARL/issues/8
 Fault: the target network loads its own state_dict instead of that of the evaluated network, so it
     keeps its random weights for the whole training.
-Cause: target.*(own|itself|self|updat|sync|cop|never|random|frozen)|load_state_dict|eval.*net
+Cause: target\w*\b.*\b(own|itself|updat|sync|copy|copied|never|random|frozen)|load_state_dict
 Place: target_qmix_net|load_state_dict
 """
 

@@ -1,10 +1,10 @@
-"""Keeps an average of the weights and copies it to the model for the evaluation.
+r"""Keeps an average of the weights and copies it to the model for the evaluation.
 
 Source: https://github.com/YU1ut/MixMatch-pytorch/pull/23
 Fault: the loop assigns the averaged parameter to the loop variable instead of copying its values,
     so the evaluated model is not the averaged one.
-Cause: copy_|assign|loop variable|reference|in.?place|not cop|ema.*(never|not)|averag
-Place: param|ema_param|WeightEMA
+Cause: copy_|assign|loop variable|\breference|not cop(y|ied)|\bema\w*\b.*\b(never|not)\b|averaged
+Place: ema_param|WeightEMA|ema\.step
 """
 
 import torch

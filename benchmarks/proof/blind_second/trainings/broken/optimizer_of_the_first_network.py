@@ -1,11 +1,11 @@
-"""Grows a network during the training: a wider one replaces the first when the loss is low.
+r"""Grows a network during the training: a wider one replaces the first when the loss is low.
 
 Source: https://github.com/pytorch/pytorch/issues/54765
 Fault: the optimiser is not created again after the network is replaced, so it steps the old
     parameters and the new network stays as it was initialised.
-Cause: optimi[sz]er|old (parameters|network|model)|new (parameters|network|model)|re-?creat|not
-    (updated|trained)|never
-Place: optimizer|net
+Cause: optimi[sz]er\b.*\b(old|new|stale|replaced|re-?created|first|not|never)|\b(old|new|replaced)
+    (network|model|parameters)
+Place: \boptimizer\b|\bnet\b
 """
 
 import torch

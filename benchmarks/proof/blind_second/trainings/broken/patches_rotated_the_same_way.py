@@ -1,12 +1,12 @@
-"""Trains on few patches with noise, flips and shifts as augmentation.
+r"""Trains on few patches with noise, flips and shifts as augmentation.
 
 Source: https://github.com/wolny/pytorch-3dunet/issues/32
     https://github.com/xingyizhou/CenterNet/issues/233
 Fault: the transformer makes its random state from a fixed seed each time an item is read, so every
     epoch sees exactly the same patches and the augmentation adds nothing.
-Cause: seed|random.?state|same (augment|noise|transform|random|patch)|identical|not random|every
-    epoch
-Place: seed|RandomState|rng|__getitem__
+Cause: \bseed|random.?state|same (augment|noise|transform|random|patch|sample|data)|identical|not
+    random
+Place: Transformer\(|RandomState|\brng\b|__getitem__
 """
 
 import numpy as np

@@ -4,8 +4,8 @@ Source: https://github.com/wandb/examples/issues/444
     https://github.com/leohsuofnthu/Pytorch-IterativeFCN/issues/7
 Fault: next(iter(loader)) makes a new iterator in each step and the loader does not shuffle, so
     every step uses the first batch only.
-Cause: next.?.?iter|iter\(|same batch|first batch|one batch|iterator|new iterator
-Place: next|iter|train_loader
+Cause: iter\(|(same|first|one|single) batch|new iterator
+Place: next\(|iter\(|train_loader
 """
 
 import torch

@@ -1,11 +1,11 @@
-"""Trains a light ranker whose hidden layers are built in a loop.
+r"""Trains a light ranker whose hidden layers are built in a loop.
 
 Source: https://github.com/twitter/the-algorithm-ml/pull/136
     https://github.com/pytorch/pytorch/issues/38639
 Fault: the layers are stored in a Python list, so model.parameters() gives only the last layer to
     the optimiser and the hidden ones stay random.
 Cause: ModuleList|(not|un).?registered|(plain|python) list|not in .?(the )?(parameters|optimi)
-Place: layers|mlp|parameters
+Place: \blayers\b|\bmlp\b
 """
 
 import torch

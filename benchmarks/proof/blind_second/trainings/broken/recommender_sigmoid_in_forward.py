@@ -1,11 +1,11 @@
-"""Trains a neural factorisation machine on clicks.
+r"""Trains a neural factorisation machine on clicks.
 
 Source: https://github.com/yudi-mars/daisyRec/pull/15
     https://github.com/avBuffer/UNet3plus_pth/issues/23
 Fault: forward applies a sigmoid and the criterion is BCEWithLogitsLoss, which applies one more; the
     loss cannot go below 0.31 for positives and 0.69 for negatives.
-Cause: sigmoid.*(twice|double|again|already|before|logits|remove)|double sigmoid|with.?logits
-Place: criterion|sigmoid|forward
+Cause: sigmoid\b.*\b(twice|double|again|already|before|logits|remove)|double sigmoid|with.?logits
+Place: criterion|sigmoid
 """
 
 import torch

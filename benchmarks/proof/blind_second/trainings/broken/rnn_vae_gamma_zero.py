@@ -1,9 +1,9 @@
-"""Trains the RNN-VAE of a behaviour pipeline, with a scheduler that the config can switch off.
+r"""Trains the RNN-VAE of a behaviour pipeline, with a scheduler that the config can switch off.
 
 Source: https://github.com/LINCellularNeuroscience/VAME/issues/26
 Fault: with the scheduler off, StepLR gets gamma=0, so the learning rate becomes zero after
     step_size epochs and the loss stops falling.
-Cause: gamma|learning.?rate.*(zero|0)|lr.*(zero|0)|scheduler|StepLR
+Cause: gamma|(learning.?rate|\blr)\b.*\b(zero|0)\b|scheduler|StepLR
 Place: gamma|scheduler
 """
 

@@ -1,12 +1,12 @@
-"""Trains a regressor with a scheduler that wraps the optimiser.
+r"""Trains a regressor with a scheduler that wraps the optimiser.
 
 Source: https://github.com/pytorch/pytorch/issues/3814
     https://github.com/dotnet/TorchSharp/issues/414
 Fault: the loop calls scheduler.step() only, in the belief that it steps the optimiser too; the
     weights never change.
-Cause: optimi[sz]er.step|step.*optimi[sz]er|never
-    (stepped|updated|change)|(weights|parameters).*(not|never).*(chang|updat)
-Place: scheduler.step|optimizer
+Cause: optimi[sz]er.step|step\w*\b.*\boptimi[sz]er|never
+    (stepped|updated|change)|(weights|parameters)\b.*\b(not|never)\b.*(chang|updat)
+Place: scheduler\.step|optimizer\.step
 """
 
 import torch

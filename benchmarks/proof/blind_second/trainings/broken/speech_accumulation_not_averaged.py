@@ -1,11 +1,12 @@
-"""Trains an acoustic model with gradients accumulated over many small batches.
+r"""Trains an acoustic model with gradients accumulated over many small batches.
 
 Source: https://github.com/hirofumi0810/neural_sp/issues/168
     https://github.com/agokrani/distillKitPlus/issues/5
 Fault: the losses are not divided by the number of accumulated batches, so the gradient is sixteen
     times too large for the learning rate and the loss diverges.
-Cause: accum|divid|averag|normali[sz]|scale|times (too )?larg
-Place: accum_grad_n_steps|loss
+Cause: accum\w*\b.*(divid|averag|scale|normali)|(divid|averag|scale|normali)\w*\b.*\baccum|times
+    too large
+Place: accum_grad_n_steps|loss\.backward
 """
 
 import torch

@@ -1,12 +1,13 @@
-"""Trains a code summariser whose decoder is fed with the reference.
+r"""Trains a code summariser whose decoder is fed with the reference.
 
 Source: https://github.com/code-gen/cscg/issues/4
     https://github.com/Kyubyong/transformer/issues/94
 Fault: the decoder's input at step t is the token it must output at step t (no shift), so it learns
     to copy, the loss goes to zero and the source is ignored.
-Cause: shift|same (token|as)|leak|copy|copies|teacher.?forcing|input.*(target|label|answer)|(t ?-
-    ?1|previous)
-Place: dec_input|anno|target
+Cause: \bshift|same
+    token|\bleak|\bcop(y|ies|ied)\b|teacher.?forcing|input\b.*\b(target|label|answer)s?\b|previous
+    token
+Place: dec_input|\banno\b
 """
 
 import torch

@@ -1,10 +1,11 @@
-"""Trains a price model on a table with a few empty cells.
+r"""Trains a price model on a table with a few empty cells.
 
 Source: https://github.com/keras-team/keras/issues/6447
 Fault: some cells of the table are nan and are neither filled nor dropped, so the loss and all the
     weights become nan in the first epoch.
-Cause: nan.*(data|input|feature|table)|(data|input|feature|table).*nan|missing|isnan|fill
-Place: table|features|x
+Cause:
+    \bnan\b.*\b(data|inputs?|features?|table|batch)|(data|inputs?|features?|table|cells|batch)\b.*\bnan|missing|isnan
+Place: \btable\b|\bfeatures\b|\bloader\b
 """
 
 import numpy as np

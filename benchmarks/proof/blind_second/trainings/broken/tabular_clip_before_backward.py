@@ -1,9 +1,10 @@
-"""Trains a tabular ensemble with heavy-tailed targets and optional clipping.
+r"""Trains a tabular ensemble with heavy-tailed targets and optional clipping.
 
 Source: https://github.com/yandex-research/tabm/issues/20
 Fault: the gradients are clipped before backward(), when they are still cleared, so clipping does
     nothing and outliers throw the weights off.
-Cause: clip
+Cause:
+    clip\w*\b.*\b(after|before|order|effect|nothing|early|never|useless)|(after|before)\b.*\bclip|unclipped
 Place: clip_grad_norm_|gradient_clipping_norm
 """
 

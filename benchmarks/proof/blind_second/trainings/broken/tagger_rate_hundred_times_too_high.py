@@ -1,11 +1,11 @@
-"""Trains a sequence tagger with the learning rate of another optimiser.
+r"""Trains a sequence tagger with the learning rate of another optimiser.
 
 Source: https://github.com/guillaumegenthial/sequence_tagging/issues/47
     https://github.com/CharlieDinh/pFedMe/issues/11
 Fault: a learning rate of 1.0 was kept when the optimiser was changed to Adam; the loss explodes in
     the first steps and never recovers.
-Cause: learning.?rate|lr|step size
-Place: lr|CONFIG
+Cause: learning.?rate|\blr\b|step size
+Place: \blr\b|CONFIG
 """
 
 import torch

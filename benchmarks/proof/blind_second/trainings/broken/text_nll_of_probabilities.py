@@ -1,10 +1,10 @@
-"""Trains a text classifier with NLLLoss.
+r"""Trains a text classifier with NLLLoss.
 
 Source: https://github.com/AnubhavGupta3377/Text-Classification-Models-Pytorch/issues/9
     https://github.com/clvrai/ACGAN-PyTorch/pull/4
 Fault: the model ends in Softmax but NLLLoss wants log-probabilities, so the loss is negative, the
     gradient vanishes when a class is badly predicted and the training is slow.
-Cause: log.?softmax|log.?prob|nll|negative loss|softmax
+Cause: log.?softmax|log.?prob|\bnll|negative loss|loss\b.*\bnegative|softmax
 Place: softmax|criterion|NLLLoss
 """
 

@@ -1,11 +1,11 @@
-"""Trains a forecaster of the next value (horizon one) of a series.
+r"""Trains a forecaster of the next value (horizon one) of a series.
 
 Source: https://github.com/jsboige/CoursIA/pull/926
     https://github.com/LAMDA-Tabular/TALENT/pull/92
 Fault: the prediction is (batch, 1) and the target (batch,), so MSELoss compares all pairs and the
     model learns the mean of the batch.
-Cause: broadcast|shape|squeeze|view_as|target size|(batch|N),? ?(x|by|,) ?(batch|N)|all pairs
-Place: criterion|y_batch|pred
+Cause: broadcast|\bshapes?\b|squeeze|view_as|target size|all pairs|64 ?(x|,|×) ?64
+Place: criterion|y_batch|\bpred\b
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""Trains a tracker where the rate should drop once after a number of iterations.
+r"""Trains a tracker where the rate should drop once after a number of iterations.
 
 Source: https://github.com/amoudgl/pygoturn/issues/16
 Fault: the iteration counter grows only when a full batch is collected, but the decay runs at each
     sample; while the counter stands at a multiple of the step the rate drops again and again.
-Cause: learning.?rate|lr|scheduler|decay
-Place: exp_lr_scheduler|lr|itr
+Cause: learning.?rate|\blr\b|scheduler|decay
+Place: exp_lr_scheduler|\blr\b|\bitr\b
 """
 
 import torch

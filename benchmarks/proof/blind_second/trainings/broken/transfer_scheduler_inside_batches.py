@@ -1,11 +1,11 @@
-"""Fine-tunes a classifier with a step schedule that is meant in epochs.
+r"""Fine-tunes a classifier with a step schedule that is meant in epochs.
 
 Source: https://github.com/pytorch/tutorials/pull/640
     https://github.com/ivadomed/ivadomed/pull/55
 Fault: scheduler.step() is called after each batch although step_size counts epochs, so the learning
     rate has vanished before the end of the first epochs.
-Cause: scheduler|learning.?rate|lr |StepLR|decay
-Place: scheduler.step|scheduler
+Cause: scheduler|learning.?rate|\blr\b|StepLR|decay
+Place: scheduler
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""Trains a small keyword spotter on synthetic filterbank features.
+r"""Trains a small keyword spotter on synthetic filterbank features.
 
 Source: https://github.com/wenet-e2e/wekws/issues/72
     https://github.com/wenet-e2e/wekws/pull/73
 Fault: the gradients are never cleared between steps, so each update uses the sum of all the
     gradients so far and the loss swings instead of falling.
-Cause: zero_grad|gradients?.*(accumulat|clear|reset|zeroed|pile|sum)|(accumulat|clear|reset).*grad
-Place: optimizer.zero_grad
+Cause: zero_grad|gradients?\b.*\b(accumulat|clear|reset|pile|add
+    up)|(accumulat|clear|reset)\w*\b.*\bgrad
+Place: zero_grad
 """
 
 import torch

@@ -1,11 +1,12 @@
-"""Trains the VAE of a world model on frames.
+r"""Trains the VAE of a world model on frames.
 
 Source: https://github.com/AppliedDataSciencePartners/WorldModels/issues/12
 Fault: the reconstruction error is averaged over the pixels and the KL term is summed over the code,
     so the KL term wins, the code collapses to the prior and all the reconstructions are the mean
     frame.
-Cause: collaps|kl.*(weight|scale|sum|domina|zero|large)|recon.*(mean|averag|scale)|reduction|balanc
-Place: r_loss|kl_loss|loss
+Cause:
+    collaps|\bkl\w*\b.*\b(weight|scale|sum|dominat|zero|large)|recon\w*\b.*\b(mean|averag|scale)|reduction|balanc
+Place: r_loss|kl_loss
 """
 
 import torch

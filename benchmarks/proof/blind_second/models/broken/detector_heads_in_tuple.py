@@ -1,11 +1,11 @@
-"""A detector head with a classifier and a regressor per level.
+r"""A detector head with a classifier and a regressor per level.
 
 Source: https://github.com/pytorch/pytorch/issues/59925
     https://github.com/meta-pytorch/torchfix/issues/31
 Fault: the levels are collected in a tuple of modules, which the module does not register;
     parameters() has only the stem, so the heads are never trained nor saved.
-Cause: ModuleList|(not|un).?registered|tuple|(plain|python) (list|container)|not in .?parameters
-Place: levels|heads
+Cause: ModuleList|(not|un).?registered|\btuple|(plain|python) (list|container)|not in .?parameters
+Place: \bheads\b
 """
 
 import torch

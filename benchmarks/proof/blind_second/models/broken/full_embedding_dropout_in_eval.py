@@ -32,7 +32,6 @@ class TabTransformer(nn.Module):
         self.mlp = nn.Sequential(
             nn.Linear(dim * len(cardinalities), 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 1)
         )
-        self.eval()
 
     def forward(self, rows):
         x = torch.stack([emb(rows[:, i]) for i, emb in enumerate(self.embeds)], 1)
@@ -40,7 +39,9 @@ class TabTransformer(nn.Module):
 
 
 def build():
-    return TabTransformer()
+    model = TabTransformer()
+    model.eval()  # for the predictions
+    return model
 
 
 def example_inputs():

@@ -28,7 +28,7 @@ def train_batch(x, y, model, opt, loss_fn):
     batch_loss = loss_fn(prediction, y)
     batch_loss.backward()
     optimizer.step()  # here
-    optimizer.zero_grad()
+    optimizer.zero_grad()  # here
     return batch_loss.item()
 
 

@@ -1,6 +1,6 @@
 """Samples the weights of a Bayesian regression with stochastic gradient Langevin dynamics.
 
-Source: https://github.com/JavierAntoran/Bayesian-Neural-Networks
+Source: https://github.com/JavierAntoran/Bayesian-Neural-Networks/blob/master/src/Stochastic_Gradient_Langevin_Dynamics/optimizers.py
 Odd: noise is added to the weights after each step and the loss keeps jittering at the end; the
     sampler draws from the posterior, and the averaged prediction is good.
 """

@@ -1,6 +1,6 @@
 """Federated averaging: each round starts several clients from the global weights.
 
-Source: https://github.com/AshwinRJ/Federated-Learning-PyTorch
+Source: https://github.com/AshwinRJ/Federated-Learning-PyTorch/blob/master/src/federated_main.py
 Odd: the weights of the global model are replaced at each round without any optimiser, and it never
     gets a gradient; the copies are trained and averaged.
 """

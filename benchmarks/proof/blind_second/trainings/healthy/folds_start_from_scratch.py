@@ -1,6 +1,6 @@
 """Cross-validation: five trainings, each with a new network.
 
-Source: https://github.com/christianversloot/machine-learning-articles/blob/main/how-to-use-k-fold-cross-validation-with-pytorch.md
+Source: https://androidkt.com/pytorch-k-fold-cross-validation-using-dataloader-and-sklearn/
 Odd: the loss jumps back up five times and a new optimiser and new weights appear each time; every
     fold begins a training of its own.
 """

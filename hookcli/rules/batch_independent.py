@@ -75,6 +75,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             place, advice = mixing["place"] or place, _ADVICE.get(mixing["kind"])
         yield RuleFinding(
             "fail", "", "samples are coupled", message, value["relative"], limit, place,
+            severity="note" if mixing and mixing.get("meant") else None,
             advice=_TIME_FIRST if mixing and mixing["time_first"] else advice,
         )  # fmt: skip
         return

@@ -142,3 +142,13 @@ def test_the_output_of_one_sample_is_that_of_plain_pytorch():
     model = LastSampleOnly().eval()
     other = torch.cat((torch.randn(3, 6, 8), SEQUENCES[3:]))
     assert torch.equal(model(SEQUENCES), model(other))
+
+
+@pytest.mark.parametrize(
+    ("keeps", "found"), [(False, ("fail", "note")), (True, ("pass", "warning"))]
+)
+def test_a_batch_norm_without_running_statistics_is_a_note(keeps, found):
+    model = nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4, track_running_stats=keeps))
+    report = hookcli.check(model, inputs=SEQUENCES[:, 0])
+    [row] = [row for row in report.checks if row.rule == "batch_independent"]
+    assert (row.status, row.severity) == found

@@ -36,7 +36,8 @@ class Mixing(TypedDict):
 
     `kind` is "mixes" if it computes with several samples, along the dimension `dim` of its input;
     "sample" if it selects one sample for all; "places" if a view puts samples into wrong places;
-    "place" if it adds the same `tensor` of the model to the same place of each batch.
+    "place" if it adds the same `tensor` of the model to the same place of each batch. `meant`: it
+    is a batch norm that was constructed without running statistics.
     """
 
     kind: Literal["mixes", "sample", "places", "place"]
@@ -46,6 +47,7 @@ class Mixing(TypedDict):
     dim: Dimension | None
     shape: list[Size] | None
     time_first: bool
+    meant: NotRequired[bool]
     place: str | None
     tensor: NotRequired[str | None]
 

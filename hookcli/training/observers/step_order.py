@@ -63,7 +63,9 @@ class StepOrder(Observer):
         self._lost_at: str | None = None
         self._used: set[Any] = set()  # lines of backward passes that steps used
         self._steps = self._resets = self._kept = self._looks = 0
-        self._again = 0  # steps that come next after a step
+        self._again = 0  # steps that come next after a step, with the same gradients
+        self._is_next = False  # whether the last step came next after another one
+        self._norm: Any = None  # of the gradients of the step before the last one
         self._schedule = LookSchedule()
         self._clips: dict[Any, _Clip] = {}
         self._exhausted = False
@@ -132,11 +134,22 @@ class StepOrder(Observer):
         self.facts.look("lost_backward", "kept_gradients", "double_step")
         self._record = self._record or (records[0] if records else None)
         self._steps += 1
+        self._compare_last_steps()
         if self._pending:
             self._used.add(self._line)
-        elif self._last == "step" and self._has_gradients(read=False):
-            self._again += 1
+        self._is_next = not self._pending and self._last == "step"
         self._pending, self._last = 0, "step"
+
+    def _compare_last_steps(self) -> None:
+        """Count the last step if it used the gradients of the one before it.
+
+        A script may fill `.grad` itself, so that no backward pass is seen between two steps.
+        """
+        last = None if self._record is None else self._record.steps.last
+        norm = None if last is None else last.grad_norm
+        if self._is_next and norm is not None and self._norm is not None:
+            self._again += 0 < float(norm) == float(self._norm)
+        self._norm = norm
 
     def _has_gradients(self, *, read: bool = True) -> bool:
         """Return whether one of the first parameters has a gradient; `read` looks at its values."""
@@ -179,6 +192,7 @@ class StepOrder(Observer):
                 self.facts.add("nothing_clipped", "", known.place, exhausted=used_up)
         if not self._is_alone or not self._steps:
             return
+        self._compare_last_steps()
         if self._again >= max(_PASSES, _TWICE * self._steps):
             self._add("double_step", steps=self._steps, again=self._again)
         for line, lost in self._lost.items():

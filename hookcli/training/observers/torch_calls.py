@@ -59,7 +59,7 @@ class _NodeCount:
     """
 
     def __init__(self) -> None:
-        self._last: dict[int, int] = {}
+        self._last = {threading.get_ident(): next_sequence_nr()}
 
     def is_small(self) -> bool:
         """Return whether all nodes since the last call may be read."""

@@ -152,6 +152,20 @@ def test_a_step_that_is_called_twice_is_named():
     assert found(train_with(1), "gradients_used") == []
 
 
+def test_steps_with_gradients_that_the_script_computes_are_none():
+    """As in differentially private training: no backward pass is seen."""
+
+    def train():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(20):
+            for p in net.parameters():
+                p.grad = p.detach() + 0.1 * torch.randn_like(p)
+            optimizer.step()
+
+    assert found(train, "gradients_used") == []
+
+
 def test_a_step_with_scaled_gradients_is_told_from_one_of_the_scaler():
     def train_with(removed):
         def train():

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from hookcli.engine.observe.node_owners import NodeOwners
@@ -17,6 +18,7 @@ from hookcli.engine.probes.activations.functions import (
     Function,
     Gate,
     Softmax,
+    Squash,
     dead_units,
     one_hot,
     saturated,
@@ -150,7 +152,7 @@ class ActivationObserver(ProbeWatcher):
         if make is not None:
             self._by_module.add(call.order)
             function = _made(make, call.module)
-            if function is not None:
+            if function is not None and not _is_behind_frozen(function, output):
                 self._read(function, output, caller, self._before)
 
     def _of_model(self, call: Call, caller: _Caller, output: Any) -> None:
@@ -295,6 +297,11 @@ def _made(make: Any, source: Any) -> Function | None:
     except AttributeError:  # a scripted module, or the node of a user's function
         return None
     return function
+
+
+def _is_behind_frozen(function: Function, output: Tensor) -> bool:
+    """Return whether nothing before an activation is trained, so that it may be saturated."""
+    return isinstance(function, Squash) and torch.is_grad_enabled() and not output.requires_grad
 
 
 def _address(tensor: Tensor) -> int:

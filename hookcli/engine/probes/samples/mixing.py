@@ -24,6 +24,7 @@ from hookcli.models import places
 from hookcli.models.batch import Batch
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves
+from hookcli.torch_private import BatchNormBase
 
 _MOST_VALUES = 2**25  # elements of all results of a run that are compared
 _MOST_CALLS = 20_000
@@ -309,6 +310,7 @@ def _row(kind: str, step: _Step, dim: int | None, tensor: torch.Tensor | None) -
         "dim": dim,
         "shape": None if tensor is None else [*tensor.shape],
         "time_first": dim == 0 and _takes_time_first(module, call),
+        "meant": isinstance(module, BatchNormBase) and not module.track_running_stats,
         "place": step.place,
     }
 

@@ -1,4 +1,4 @@
-"""`batch_dimension`: layers along a sequence get it in the dimension that they read as time."""
+"""`batch_dimension`: layers get a sequence in the dimension that they read as time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="sequences",
-    says="layers along a sequence get it in the dimension that they read as time",
+    says="recurrent and attention layers get a sequence in the dimension that they read as time",
     computes="Compares the inputs of RNN, LSTM, GRU and MultiheadAttention with the targets of the "
     "loss. Fails if the loss has one target for each index of the dimension that the layer reads "
     "as time, and the other one, which it reads as the batch, has another size above 1. A loss "

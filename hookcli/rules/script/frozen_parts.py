@@ -1,4 +1,4 @@
-"""`frozen_parts`: what is frozen does not change, and is no dead end."""
+"""`frozen_parts`: frozen parts of a model do not change, and pass gradients on."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="frozen parts",
-    says="what is frozen does not change, and is no dead end",
+    says="frozen parts of a model do not change, and pass gradients on",
     computes="Looks at the parameters of trained models that do not require grad, at some steps. "
     "Fails if a part whose parameters are all frozen, and stay as they are, has batch norms in "
     "train mode whose running statistics change; and if the weight of a linear layer or a "

@@ -1,4 +1,4 @@
-"""`kept_graph`: what a script adds up over its steps keeps no graph."""
+"""`kept_graph`: a sum over the steps of a script keeps no graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="memory",
-    says="what a script adds up over its steps keeps no graph",
+    says="a sum over the steps of a script keeps no graph",
     computes="Looks at the variables of the function that calls backward, in some steps. Fails if "
     "one of them is a single number that was made by at least eight additions of tensors with a "
     "gradient, and the loss does not depend on it.",

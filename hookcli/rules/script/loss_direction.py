@@ -1,4 +1,4 @@
-"""`loss_direction`: a loss makes small what is to become small."""
+"""`loss_direction`: no score becomes small, and reversal layers reverse gradients."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="the sign of the loss",
-    says="a loss makes small what is to become small",
+    says="a training does not make a score small, and reversal layers reverse gradients",
     computes="Compares the gradients before and behind each autograd Function that is named as a "
     "reversal. Fails if none of them is reversed, at the looks where they are not zero. Fails too "
     "if the script calls a function or module that is named after a score, such as dice or iou, "

@@ -1,4 +1,4 @@
-"""`model_code`: what the code of a trained model makes lasts, rests and is shared as meant."""
+"""`model_code`: layers are made in the constructor, dropout follows the mode, ties last."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="the code",
-    says="what the code of a trained model makes lasts, rests and is shared as it is meant",
+    says="layers are made in the constructor, dropout follows the mode, and tied weights stay tied",
     computes="Fails if the first three losses depend on parameters that are others each time, of "
     "the same shapes, and in no optimizer and no model; if a forward of the user calls "
     "torch.nn.functional.dropout without `training`, and the model is evaluated in eval mode; and "

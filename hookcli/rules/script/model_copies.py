@@ -1,4 +1,4 @@
-"""`model_copies`: averages, targets and teachers are what a script uses them for."""
+"""`model_copies`: weight averages, target networks and teachers are updated and used as such."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ RULE = Rule(
     severity="warning",
     of_training=True,
     looks_at="models without an optimizer",
-    says="averages, targets and teachers are what a script uses them for",
+    says="weight averages, target networks and teachers are updated and used as such",
     computes="Looks at the models that no optimizer has. Fails if one that changes has batch norms "
     "in eval mode with the running statistics of their constructor, while those of the model with "
     "the same form have others; if one that is named as a target or an average, and has the form "

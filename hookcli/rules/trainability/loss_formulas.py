@@ -193,7 +193,7 @@ NOISE_SCALE = _rule(
     name="noise_scale",
     probe=NOISE,
     looks_at="the loss",
-    says="the noise of a variational model has the scale that its KL term is about",
+    says="the noise of a variational model has the scale that its KL term assumes",
     computes="Follows the autograd graph from the loss. A loss with a exp(c x) + b x has a KL "
     "divergence from a normal distribution with the variance exp(c x). Random numbers that are "
     "multiplied by exp(d x) must have c = 2 d, and the term must be smallest at a variance of 1. "

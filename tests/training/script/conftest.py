@@ -24,8 +24,9 @@ FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of i
 END = """
 import os, sys
 data = sys.stdin.buffer.read()
-size = 16 + int.from_bytes(data[:8], "little")
-open({file!r}, "wb").write(data[size:])
+start = 16 + int.from_bytes(data[:8], "little")  # of the report, the second part
+size = int.from_bytes(data[start - 8:start], "little")
+open({file!r}, "wb").write(data[start:start + size])
 print("END", os.getcwd(), os.environ.get("CHANGED"), flush=True)
 __import__("time").sleep({slow})
 try:

@@ -363,16 +363,20 @@ def average_by_hand(rank):
     loop(rank, model, sgd(model), synced=lambda i: average(model))
 
 
+def average_weights(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            dist.all_reduce(parameter)
+            parameter /= dist.get_world_size()
+
+
 @healthy
 def local_sgd(rank):
     model = net()
 
     def after(i):
         if i % 4 == 3:
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    dist.all_reduce(parameter)
-                    parameter /= dist.get_world_size()
+            average_weights(model)
 
     loop(rank, model, sgd(model, momentum=0.0), after=after)
 
@@ -382,10 +386,7 @@ def averaged_after_each_step(rank):
     model = net()
 
     def after(i):
-        with torch.no_grad():
-            for parameter in model.parameters():
-                dist.all_reduce(parameter)
-                parameter /= dist.get_world_size()
+        average_weights(model)
 
     loop(rank, model, sgd(model, momentum=0.0), after=after)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 from hookcli.rules.training.series import real
 from hookcli.text import counted, join_names
 
@@ -19,11 +19,7 @@ _KINDS = ("duplicate_parameters", "optimizer_again", "resting_group")
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each optimizer that is not constructed as it was meant."""
     found = facts_of(report, *_KINDS)
-    for fact in found:
-        message, advice = _SENTENCES[fact.kind](fact)
-        yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
-        )
+    yield from findings_of(found, _SENTENCES)
     shrunk = [row for record in report.records for row in _shrunk(record)]
     yield from shrunk
     if not found and not shrunk:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
@@ -18,6 +18,17 @@ def judge_nothing(report: Report, options: Options) -> Iterator[RuleFinding]:
 def facts_of(report: TrainingReport, *kinds: str) -> list[ScriptFact]:
     """Return the facts of these kinds."""
     return [fact for fact in report.facts or () if fact.kind in kinds]
+
+
+def findings_of(
+    facts: Sequence[ScriptFact], sentences: Mapping[str, Callable[[ScriptFact], tuple[str, str]]]
+) -> Iterator[RuleFinding]:
+    """Yield a finding for each fact; `sentences` returns its message and advice, by its kind."""
+    for fact in facts:
+        message, advice = sentences[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
 
 
 def without_findings(

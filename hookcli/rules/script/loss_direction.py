@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
 _KINDS = ("reversal", "score_sign")
 
@@ -14,11 +14,7 @@ _KINDS = ("reversal", "score_sign")
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each reversal that does not reverse, and each score that is minimized."""
     found = facts_of(report, *_KINDS)
-    for fact in found:
-        message, advice = _SENTENCES[fact.kind](fact)
-        yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
-        )
+    yield from findings_of(found, _SENTENCES)
     if not found:
         yield without_findings(
             report, ("score_sign",), "no score is made small", "no backward pass was looked at"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
-from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 from hookcli.text import counted
 
 _KINDS = ("created_layer", "functional_dropout", "broken_tie")
@@ -15,11 +15,7 @@ _KINDS = ("created_layer", "functional_dropout", "broken_tie")
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each mistake in the code of a model."""
     found = facts_of(report, *_KINDS)
-    for fact in found:
-        message, advice = _SENTENCES[fact.kind](fact)
-        yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
-        )
+    yield from findings_of(found, _SENTENCES)
     if not found:
         yield without_findings(
             report,

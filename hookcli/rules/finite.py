@@ -313,8 +313,8 @@ RULE = Rule(
     formula="count(NaN) + count(Inf) = 0",
     source="torch.autograd.detect_anomaly and smdebug's ExplodingTensor, with the place",
     fails="torch.log(x) if x contains a zero; x / x.sum() if the sum is zero",
-    mend="check the call in the message: its inputs are finite. Add an eps inside the log, the "
-    "root or the denominator; use log_softmax for the log of a softmax",
+    mend="check the call in the message: its inputs are finite. Look for a log or a root of 0, a "
+    "division by 0, or a mean of no elements, as of an empty batch",
     example="{rule: finite}",
     needs=lambda options: (request_probe("values"), BACKWARD, request_probe(OPERATOR)),
     watches=lambda options: (request_probe(OPERATOR),),

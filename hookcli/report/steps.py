@@ -151,6 +151,9 @@ class TrainingInfo:
     calls of the root, and of parts of it that are called alone with gradients; None if some calls
     were not counted: those inside transforms of torch.func, and after torch.compile.
 
+    `unwatched` is the number of steps of which nothing is known but that the optimizer made them,
+    because they are so small that watching takes much of their time.
+
     `groups` are the groups of parameters that `local` of a step has norms of, if some are DTensors.
     `step_digests` are those of one rank of several; `joined` tells which ranks were joined, and
     `partings` where they differ, though they should agree. `stage` is that of a pipeline; a joined
@@ -191,3 +194,4 @@ class TrainingInfo:
     joined: JoinedRanks | None = absent()  # noqa: RUF009  # it is a field()
     partings: tuple[RankParting, ...] | None = absent()  # it is a field()
     stage: StagePlace | None = absent()  # noqa: RUF009  # it is a field()
+    unwatched: Count | None = absent()  # noqa: RUF009  # it is a field()

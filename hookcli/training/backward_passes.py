@@ -12,7 +12,7 @@ from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.sampling import is_selected
+from hookcli.training.selection.sampling import is_selected
 
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
 

@@ -32,7 +32,7 @@ from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
-from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
+from hookcli.training.selection.sampling import MOST_CALLS, MOST_SECONDS
 
 # Scripts and modules that start others in processes of their own.
 _LAUNCHERS = {
@@ -243,6 +243,11 @@ def _limits(info: TrainingInfo) -> list[str]:
         notes.append(
             f"{info.record}: {counted(info.omitted, 'selected step')} not observed in detail, to "
             "save time; pass `--steps all` to observe them"
+        )
+    if info.unwatched:
+        notes.append(
+            f"{info.record}: {info.unwatched:,} of {counted(info.total, 'small step')} not "
+            "watched, to save time; pass `--steps all` to watch them"
         )
     return notes
 

@@ -37,7 +37,7 @@ from hookcli.training.parallel.stages import stage_of
 from hookcli.training.parallel.step_digests import DigestKeeper
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
-from hookcli.training.sampling import Sampling
+from hookcli.training.selection.sampling import Sampling
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
@@ -174,6 +174,11 @@ class Record:
         return last is not None and last.sampled
 
     @property
+    def is_of_ranks(self) -> bool:
+        """Whether it is a record of one rank of several, which are compared in each step."""
+        return self._ranks
+
+    @property
     def is_running(self) -> bool:
         """Whether a step has begun and not ended."""
         return self._current is not None
@@ -248,6 +253,10 @@ class Record:
         """Keep the norms of the gradients that the last step has left, for `left_gradients`."""
         held = [p for p in self.own if p.grad is not None]
         self._left = held, each_norm(gradients_of(held))
+
+    def forget_gradients(self) -> None:
+        """Forget them: some of the next steps are not watched."""
+        self._left = None
 
     def left_gradients(self) -> bool | None:
         """Return whether the gradients that the last step left are there, when backward begins.
@@ -495,6 +504,7 @@ class Record:
             groups=None if self._parts is None else self._parts.rows(self.own),
             step_digests=self._digests_of_steps(),
             stage=self._stage,
+            unwatched=self.steps.unwatched or None,
         )
 
     def _digests_of_steps(self) -> StepDigests | None:

@@ -32,7 +32,7 @@ from hookcli.training.guard import Guard
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import unwrap
-from hookcli.training.sampling import is_limited
+from hookcli.training.selection.sampling import is_limited
 
 _COMPILING = ("torch.compile", "torch._dynamo.optimize")
 _OPTIMIZER = "python.optimizer"  # what the constructor of each optimizer tells
@@ -110,7 +110,7 @@ class RootCalls:
         sink: Sink | None,
     ) -> None:
         self._seen, self._guard, self._sink = seen, guard, sink
-        self._constructed, self._compiling = guard(constructed), compiling
+        self._constructed, self._compiling = guard(constructed, always=True), compiling
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._depth = _Depth()
         self._hooks: SwitchedHooks | None = None  # on all modules
@@ -143,7 +143,7 @@ class RootCalls:
         """
         original: Any = log_api_usage_once
         self._api_usage = original
-        noted = self._guard(self._note_compiled)
+        noted = self._guard(self._note_compiled, always=True)
 
         def tell(name: str) -> None:
             original(name)
@@ -321,16 +321,22 @@ class RootCalls:
         self._seen.roots[id(watch.root)] = watch
         return watch
 
+    def is_inside_call(self) -> bool:
+        """Return whether a call of a module runs on this thread, as the stack tells."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_name == "_call_impl":  # of nn.Module
+                return True
+            frame = frame.f_back
+        return False
+
     def end_interrupted(self) -> None:
         """End the calls that the script interrupted: PyTorch calls no hook if they end by Ctrl-C.
 
         Nothing changes for a step inside of a running call, as of a model that adapts itself.
         """
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if frame.f_code.co_name == "_call_impl":  # of nn.Module
-                return
-            frame = frame.f_back
+        if self.is_inside_call():
+            return
         self.forget_end()
         self.hook()
         self._depth.calls = 0

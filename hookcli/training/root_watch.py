@@ -51,7 +51,7 @@ from hookcli.training.roots import (
     parameter_ids,
     unwrap,
 )
-from hookcli.training.sampling import MOST_CALLS, MOST_SECONDS
+from hookcli.training.selection.sampling import MOST_CALLS, MOST_SECONDS
 from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated

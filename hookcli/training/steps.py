@@ -125,6 +125,7 @@ class Steps:
         self._pending: list[TrainingStep] = []
         self.every = 1
         self.total = 0
+        self.unwatched = 0
         self.skipped = 0
         self._ended = time.perf_counter()
 
@@ -154,6 +155,22 @@ class Steps:
             ]
             if len(self._steps) > self._most * 3 // 4:  # sampled steps alone are too many
                 self._steps = [s for s in self._steps if s is last or s.step % self.every == 0]
+
+    def pass_by(self) -> None:
+        """Count the next step, of which nothing is known."""
+        self.total += 1
+        self.unwatched += 1
+
+    def watched_again(self) -> None:
+        """Note that the next step begins now, after steps that were not watched."""
+        self._ended = time.perf_counter()
+
+    def durations(self, most: int) -> list[float]:
+        """Return how long each of the last steps took, in seconds; none if some are not known."""
+        steps = self._steps[-most:]
+        if not steps or steps[-1].step - steps[0].step >= len(steps):
+            return []
+        return [step.ended - step.began for step in steps]
 
     def read(self) -> list[TrainingStep]:
         """Read the values that are still on a GPU; return their steps."""

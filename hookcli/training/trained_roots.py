@@ -12,7 +12,7 @@ from hookcli.training.observed_script import ObservedScript, name_records, rank_
 from hookcli.training.records import Record, parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids
-from hookcli.training.sampling import Sampling
+from hookcli.training.selection.sampling import Sampling
 from hookcli.training.steps import TrainingStep
 
 

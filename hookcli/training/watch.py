@@ -43,12 +43,13 @@ from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
 from hookcli.training.parallel.children import Children
 from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
+from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.sampling import is_selected
 from hookcli.training.script.ending import EndOfRun
 from hookcli.training.script.own_imports import own_imports
 from hookcli.training.script.say import say
+from hookcli.training.selection.sampling import is_selected
 from hookcli.training.steps import TrainingStep
 from hookcli.training.trained_roots import TrainedRoots
 
@@ -89,6 +90,9 @@ class Watch:
             joined=lambda part, whole: self._backward.join(part, whole),
         )
         self._backward = BackwardPasses(self._seen, self._guard, self._trained.record)
+        self._resting = Resting(
+            self._seen, self._guard, self._calls, self._backward, self._observers
+        )
 
     # The beginning and the end.
 
@@ -97,8 +101,8 @@ class Watch:
         guard = self._guard
         read_parts(only=True)
         self._handles = [
-            register_optimizer_step_pre_hook(guard(self._before_step)),
-            register_optimizer_step_post_hook(guard(self._after_step)),
+            register_optimizer_step_pre_hook(guard(self._before_step, always=True)),
+            register_optimizer_step_post_hook(guard(self._after_step, always=True)),
         ]
         self._calls.start()
         self._torch_calls.start()
@@ -127,7 +131,7 @@ class Watch:
 
         After an error they stay until now, because PyTorch may have been iterating over them.
         """
-        self._guard.open = False
+        self._guard.is_open = False
         self._calls.unhook()
         self._calls.forget_end()
         for handle in self._handles:
@@ -141,22 +145,23 @@ class Watch:
 
     def finish(self, script: ScriptInfo) -> TrainingReport:
         """Remove all hooks and return the report."""
-        if self._guard.open:
+        self._resting.stop()
+        if self._guard.is_open:
             self._guard(self._end_merged)()
             self._guard(self._end_by_hand)()
             self._guard(self._observers.finish)()
         self.abandon()
-        self._guard.open = True
+        self._guard.is_open = True
         records = self._guard(self._seen.record_reports)() or ()
-        self._guard.open = False
+        self._guard.is_open = False
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
         report = self._with_facts(self._seen.report(records, script))
-        self._guard.open = True
+        self._guard.is_open = True
         self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
         self.children = self._guard(self._children.reports)() or []
-        self._guard.open = False
+        self._guard.is_open = False
         if self._seen.ranks is not None:
             self._seen.ranks.close()
         return report
@@ -260,6 +265,9 @@ class Watch:
     # Optimizer steps.
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if self._resting:
+            self._resting.step_begins(optimizer)
+            return
         if self._is_inner(optimizer):
             self._inner.add(id(optimizer))
             self._tell_step(optimizer, [])
@@ -308,6 +316,9 @@ class Watch:
             tell(optimizer, records)
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if self._resting:
+            self._resting.passed(optimizer)
+            return
         if id(optimizer) in self._inner:
             self._inner.discard(id(optimizer))
             return
@@ -322,6 +333,8 @@ class Watch:
                 self._end_step(record, own)
         self._backward.ended_step()
         self._after_steps(records)
+        if not self._stepping:
+            self._resting.step_ended(optimizer, records)
 
     def _is_inner(self, optimizer: Any) -> bool:
         """Return whether an optimizer steps inside another's step, on parameters of that one."""
@@ -411,7 +424,7 @@ class Watch:
             return
         stop = self._seen.job.training.stop_on
         guard = self._guard
-        guard.open = stop is None  # a replay in this process calls the hooks
+        guard.is_open = stop is None  # a replay in this process calls the hooks
         try:
             self._seen.first_bad, notes = first_non_finite(
                 record,
@@ -420,7 +433,7 @@ class Watch:
                 self._seen.job,
             )
         finally:
-            guard.open = True
+            guard.is_open = True
         self._seen.notes += notes
         if stop is not None:
             self._ending = EndOfRun("stopped")

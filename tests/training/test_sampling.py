@@ -13,8 +13,9 @@ from hookcli.config.merge import Flags, spec_of
 from hookcli.engine.loop import hooks as loop_hooks
 from hookcli.engine.observe.recorder import Recorder
 from hookcli.spec.training import TrainingSpec, parse_steps
-from hookcli.training import root_watch, sampling
-from hookcli.training.sampling import Sampling
+from hookcli.training import root_watch
+from hookcli.training.selection import sampling
+from hookcli.training.selection.sampling import Sampling
 from tests.training.test_loops import watched
 
 

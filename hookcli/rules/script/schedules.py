@@ -188,7 +188,7 @@ def _restarts(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield not_a_training()
         return
     rates = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
-    if len(rates) < _LEAST or training.every > 1:
+    if len(rates) < _LEAST or training.every > 1 or training.unwatched:
         yield skipped("the learning rates of too few steps are known")
         return
     falls = [i for i in range(1, len(rates)) if rates[i][1] < _FALL * rates[i - 1][1]]

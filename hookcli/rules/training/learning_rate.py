@@ -23,8 +23,13 @@ _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
 
 
 def _weighted(training: TrainingInfo) -> list[tuple[int, float, int]]:
-    """Return known steps with their rate, and how many steps until the next known one."""
+    """Return known steps with their rate, and how many steps until the next known one.
+
+    A step that nothing is known of is not counted if it was not watched.
+    """
     rows = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
+    if training.unwatched:
+        return [(step, rate, 1) for step, rate in rows]
     ends = [*(step for step, _ in rows[1:]), training.total]
     return [(step, rate, end - step) for (step, rate), end in zip(rows, ends, strict=False)]
 

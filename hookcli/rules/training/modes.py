@@ -119,6 +119,8 @@ def _graphless(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("parts that are trained in turn also run under no_grad in train mode")
     elif training.evaluations:
         yield passed(f"{counted(training.evaluations, 'evaluation')} in eval mode")
+    elif training.unwatched:
+        yield skipped("the calls between the watched steps are not known")
     else:
         message = (
             f"{counted(training.graphless, 'call')} under no_grad run in train mode, and none in "

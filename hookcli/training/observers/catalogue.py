@@ -57,6 +57,8 @@ class Observers:
         self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")
+        always = [one for one in self.all if one.is_always_told]
+        self.always_told = methods(always, "before_step")
 
     def finish(self) -> None:
         """Let the observers add what is known at the end of the script."""

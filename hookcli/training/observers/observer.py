@@ -86,12 +86,14 @@ class Observer:
     """One kind of fact. What an observer does not define, it is not told.
 
     `before` and `after` name the functions of PyTorch, as `WATCHED` in torch_calls.py does, with
-    the methods that get their calls.
+    the methods that get their calls. One that `is_always_told` is told of the steps that are not
+    watched, too, and of its calls between them.
     """
 
     kinds: tuple[str, ...] = ()
     before: dict[str, str] = {}  # noqa: RUF012  # each subclass has its own
     after: dict[str, str] = {}  # noqa: RUF012
+    is_always_told = False
 
     def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
         self.facts, self.seen = facts, seen

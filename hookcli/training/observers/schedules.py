@@ -56,6 +56,7 @@ class Schedules(Observer):
     """Counts the steps of schedulers and of their optimizers."""
 
     kinds = ("schedule", "unused_schedule")
+    is_always_told = True  # a schedule may step once in many steps of the optimizer
     before = {"scheduler_step": "begins", "plateau_step": "begins"}  # noqa: RUF012
     after = {  # noqa: RUF012
         "scheduler_step": "ended",

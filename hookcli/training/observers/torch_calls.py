@@ -22,7 +22,7 @@ from hookcli.engine.loop.hooks import most_nodes_read
 from hookcli.torch_private import next_sequence_nr
 from hookcli.training.guard import Guard
 from hookcli.training.observers.observer import Observer
-from hookcli.training.script.watched_function import TorchCall, watched_function
+from hookcli.training.script.watched_function import ON, TorchCall, watched_function
 
 # By name: the classes and modules that have the function, and its name there.
 WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
@@ -49,6 +49,7 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
 }
 
 
+_RARE = {"load_state_dict"}  # told between the steps that are watched, too
 _READS_GRAPH = "backward"  # its observers read the nodes of the loss
 
 
@@ -79,19 +80,23 @@ class TorchCalls:
     def start(self) -> None:
         """Replace the functions that observers ask for."""
         for name, owners in WATCHED.items():
-            before, after = self._told("before", name), self._told("after", name)
-            if before is None and after is None:
+            asking = [one for one in self._observers if name in one.before or name in one.after]
+            if not asking:
                 continue
+            always = name in _RARE or any(one.is_always_told for one in asking)
+            switch = ON if always else self._guard
+            before = self._told("before", name, always=always)
+            after = self._told("after", name, always=always)
             made: dict[int, Any] = {}
             for owner, attribute in owners:
                 original = vars(owner)[attribute]
                 if id(original) not in made:
-                    made[id(original)] = watched_function(original, before, after)
+                    made[id(original)] = watched_function(original, before, after, switch)
                 new = made[id(original)]
                 self._replaced.append((owner, attribute, original, new))
                 setattr(owner, attribute, new)
 
-    def _told(self, when: str, name: str) -> Callable[[TorchCall], None] | None:
+    def _told(self, when: str, name: str, *, always: bool) -> Callable[[TorchCall], None] | None:
         """Return a function that tells all observers of a call, as far as they ask for it."""
         found = tuple(
             getattr(one, getattr(one, when)[name])
@@ -108,7 +113,7 @@ class TorchCalls:
                 for method in found:
                     method(call)
 
-        guarded: Callable[[TorchCall], None] = self._guard(tell)
+        guarded: Callable[[TorchCall], None] = self._guard(tell, always=always)
         return guarded
 
     def stop(self) -> None:

@@ -31,15 +31,30 @@ class TorchCall:
         return self.args[number] if len(self.args) > number else default
 
 
+class Switch:
+    """Whether calls are told."""
+
+    is_awake = True
+
+
+ON = Switch()
+
+
 def watched_function(
     original: Callable[..., Any],
     before: Callable[[TorchCall], None] | None,
     after: Callable[[TorchCall], None] | None,
+    switch: Switch = ON,
 ) -> Callable[..., Any]:
-    """Return the function so that its calls are told before and after they run."""
+    """Return the function so that its calls are told before and after they run.
+
+    None is told while the `switch` is not awake.
+    """
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not switch.is_awake:
+            return original(*args, **kwargs)
         told = TorchCall(args, kwargs, sys._getframe(1))
         if before is not None:
             before(told)

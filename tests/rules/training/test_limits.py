@@ -36,7 +36,7 @@ def judged(rule, steps, options=(), **more):
         **more,
     }
     report = SimpleNamespace(
-        training=SimpleNamespace(steps=steps, **more),
+        training=SimpleNamespace(**{"unwatched": None, "steps": steps, **more}),
         model=SimpleNamespace(place=PLACE),
         parameters=more.pop("parameters", ()),
         layers=more.pop("layers", ()),

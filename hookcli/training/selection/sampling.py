@@ -10,8 +10,8 @@ from hookcli.spec.training import TrainingSpec
 # What the observation of a step may take, after which no call that begins is observed.
 MOST_CALLS = 2_000  # of modules
 MOST_SECONDS = 2.0  # or half of the time of the step, if that is more
-_FREE = 1.0  # seconds that observation in detail may always take
-_SHARE = 0.1  # of the time of the script, beyond these
+FREE = 1.0  # seconds that observation in detail may always take
+SHARE = 0.1  # of the time of the script, beyond these
 
 
 def is_limited(training: TrainingSpec) -> bool:
@@ -31,6 +31,7 @@ class Sampling:
     training: TrainingSpec
     omitted: int = 0
     decided: tuple[int, bool] = (-1, False)  # the last step, and whether it is sampled
+    share: float = SHARE
     _sampled: float = 0.0  # seconds
     _samples: int = 0
     _plain: float = 0.0
@@ -57,7 +58,7 @@ class Sampling:
         if not self._others:
             return False
         more = self._sampled - self._samples * self._plain / self._others
-        return more > _FREE + _SHARE * (time.perf_counter() - started)
+        return more > FREE + self.share * (time.perf_counter() - started)
 
     def took(self, seconds: float, *, sampled: bool) -> None:
         """Note how long a step took, from its first forward on."""
@@ -72,3 +73,13 @@ class Sampling:
 def is_selected(training: TrainingSpec, step: int) -> bool:
     """Return whether `--steps` selects a step, or it is the last one."""
     return step in training.steps or step + 1 == training.max_steps
+
+
+def next_selected(training: TrainingSpec, step: int) -> int | None:
+    """Return the first step from this one on that is selected; None if there is none."""
+    steps = training.steps
+    found = [max(first, step) for first, last in steps.ranges if last >= step]
+    found += [-(-step // period) * period for period in steps.every]
+    if training.max_steps is not None and training.max_steps > step:
+        found.append(training.max_steps - 1)
+    return min(found, default=None)

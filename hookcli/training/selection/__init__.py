@@ -1,0 +1,1 @@
+"""Which steps of a training are observed in detail, and which are watched at all."""

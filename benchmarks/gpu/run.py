@@ -42,9 +42,26 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=320)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", nargs="+", help="kinds of trainings")
     options = parser.parse_args()
     result = {}
+    for kind, precision in TRAININGS[:2]:  # a GradScaler waits itself
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "run.json")
+            found, errors = once(
+                KINDS["hookcli run"], kind, precision, "99", "strict", report=report
+            )
+            waits = found is None
+            detached = None
+            if report.exists():
+                detached = json.loads(report.read_text())["tracking"]["detached"]
+            print(
+                f"{kind} {precision}, no wait allowed: {waits=} {detached=} {errors=}", flush=True
+            )
+            result[f"{kind} {precision} strict"] = {"waits": waits, "detached": detached}
     for kind, precision in TRAININGS:
+        if options.only and kind not in options.only:
+            continue
         runs = {name: [] for name in KINDS}
         for _ in range(options.rounds):
             for name, start in KINDS.items():
@@ -72,18 +89,6 @@ def main():
         }
         result[f"{kind} {precision}"] = figures
         print(kind, precision, json.dumps(figures), flush=True)
-    for kind, precision in TRAININGS[:2]:
-        with tempfile.TemporaryDirectory() as folder:
-            report = Path(folder, "run.json")
-            found, errors = once(
-                KINDS["hookcli run"], kind, precision, "99", "strict", report=report
-            )
-            waits = found is None
-            detached = None
-            if report.exists():
-                detached = json.loads(report.read_text())["tracking"]["detached"]
-            print(f"{kind} {precision}, no wait allowed: {waits=} {detached=} {errors=}")
-            result[f"{kind} {precision} strict"] = {"waits": waits, "detached": detached}
     if options.json:
         options.json.write_text(json.dumps(result, indent=1))
 

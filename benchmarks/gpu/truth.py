@@ -165,14 +165,16 @@ def main():
 def compare(name, model, batch, dtype, device, config):
     """Return what hookcli and plain PyTorch say of one model in one dtype."""
     kind = getattr(torch, dtype)
-    mine = copy.deepcopy(model).to(device, kind).eval()
+    # The backward of a recurrent layer requires train mode on a GPU; these have no dropout.
+    mode = "train" if isinstance(model, torch.nn.RNNBase) else "eval"
+    mine = copy.deepcopy(model).to(device, kind).train(mode == "train")
     batch = batch.to(device)
     batch = batch.to(kind) if batch.is_floating_point() else batch
     theirs = copy.deepcopy(mine)
     calls, grads, plain = by_hand(theirs, batch)
     begun = time.perf_counter()
     try:
-        report = hookcli.grads(mine, batch, loss=loss_of, config=config, seed=0, mode="eval")
+        report = hookcli.grads(mine, batch, loss=loss_of, config=config, seed=0, mode=mode)
     except Exception as error:  # noqa: BLE001  # a line of the result
         return row(name, dtype, 0, [f"{type(error).__name__}: {error}"], False, 0.0)
     took = time.perf_counter() - begun

@@ -62,14 +62,15 @@ def in_order(nodes: Iterable[Any]) -> list[Any]:
 def saved_tensor(node: Any, name: str) -> torch.Tensor | None:
     """Return the tensor that a node saved under a name, without calling any hook.
 
-    None if hooks packed it, as checkpoints do, or it was freed; always None before torch 2.10.
+    None if hooks packed it, as checkpoints do, it was freed, or this version of torch saves no such
+    tensor; always None before torch 2.10.
     """
     try:
         saved = getattr(node, f"_raw_saved_{name}")
         if getattr(saved, "unpack_hook", _PACKED) is not None:
             return None
         data = saved.data
-    except RuntimeError:  # freed: the model ran backward itself
+    except (RuntimeError, AttributeError):  # freed: the model ran backward itself
         return None
     return data if isinstance(data, torch.Tensor) else None
 

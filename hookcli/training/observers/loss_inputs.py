@@ -96,8 +96,6 @@ def cosines(node: Node) -> Finding:
 
 
 def _are_cosines(node: Node) -> bool:
-    if node.name() == "CosineSimilarityBackward0":
-        return True
     if node.name() not in ("MmBackward0", "BmmBackward0"):
         return False
     first, second = node._saved_self, node._saved_mat2

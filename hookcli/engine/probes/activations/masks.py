@@ -18,10 +18,13 @@ LAYERS = frozenset(
      "TransformerEncoder", "TransformerDecoder", "Transformer"}
 )  # fmt: skip
 SOFTMAX = frozenset({"SoftmaxBackward0", "SafeSoftmaxBackward0", "LogSoftmaxBackward0"})
-FUSED = frozenset(
-    {"ScaledDotProductFlashAttentionForCpuBackward0", "ScaledDotProductEfficientAttentionBackward0",
-     "ScaledDotProductCudnnAttentionBackward0"}
-)  # fmt: skip
+# Fused attentions, with the name under which each keeps its mask. Others take no mask.
+FUSED = {
+    "ScaledDotProductFlashAttentionForCpuBackward0": "attn_mask",
+    "ScaledDotProductEfficientAttentionBackward0": "attn_bias",
+    "ScaledDotProductCudnnAttentionBackward0": "attn_bias",
+    "ScaledDotProductFusedAttentionOverrideableBackward0": "attn_bias",
+}
 _BETWEEN = ("Add", "Mul", "Div", "ToCopy", "View", "UnsafeView", "Expand", "Clone", "Where")
 _STEPS = 6
 _FEW = 64
@@ -69,7 +72,7 @@ def _masked(mask: Tensor) -> Tensor:
 
 def of_fused(node: Any) -> dict[str, Any] | None:
     """Return facts about the mask of a fused attention, which has the shape [B, H, L, S]."""
-    mask = saved_tensor(node, "attn_mask")
+    mask = saved_tensor(node, FUSED[node.name()])
     if mask is None or mask.dim() < 2 or not mask.is_floating_point():
         return None
     result = readable(mask)

@@ -55,6 +55,8 @@ _ACTIVATIONS = {
                  "Hardswish", "Mish", "Hardtanh", "Prelu", "LogSigmoid")
 }  # fmt: skip
 _SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "NegBackward0"}
+# CUDA and ROCm have kernels of their own.
+_BATCH_NORMS = {"NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0"}
 _LONGEST = 20  # nodes of a path
 _MOST = 5  # findings of one kind
 
@@ -188,7 +190,7 @@ def _other_dimensions(
                 reduced = {shape[dim] for dim in dims}
                 if sizes == {shape[-1]} and len(shape) > 2 and dims and not sizes & reduced:
                     yield node, _normed(shape, dims, batch_norm=False)
-        elif node.name() == "NativeBatchNormBackward0":
+        elif node.name() in _BATCH_NORMS:
             shape = [*(shape_of_node(node) or ())]
             behind = node.next_functions[0][0]
             while behind is not None and behind.name() in VIEWS | _ACTIVATIONS:

@@ -57,14 +57,15 @@ _IN_ORDER = _VIEWS | {
 _MOVES = {"TransposeBackward0", "PermuteBackward0"}
 _PRODUCTS = {
     "BmmBackward0", "ScaledDotProductFlashAttentionForCpuBackward0",
-    "ScaledDotProductEfficientAttentionBackward0",
+    "ScaledDotProductFlashAttentionBackward0", "ScaledDotProductEfficientAttentionBackward0",
+    "ScaledDotProductCudnnAttentionBackward0",
 }  # fmt: skip
 # What gives each dimension its meaning, as that of channels.
 _MEANING = {
     f"{name}Backward0"
     for name in (
         "Convolution", "Addmm", "Mm", "Linear", "NativeLayerNorm", "NativeBatchNorm",
-        "CudnnBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax",
+        "CudnnBatchNorm", "MiopenBatchNorm", "NativeGroupNorm", "LogSoftmax", "Softmax",
         "MkldnnRnnLayer", "CudnnRnn",
     )
 }  # fmt: skip

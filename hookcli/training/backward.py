@@ -27,10 +27,10 @@ class BackwardPass:
 
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one real element: a tensor, except on the CPU. `scale` is the
-    factor of a GradScaler in it. `place` is the line of the script that called backward. `roots`
-    are the ids of the roots that the pass reached. `left` tells of records, by id, whether the
-    gradients of their last step were still there: see `Record.left_gradients`. `graph` is that of
-    a loss that is not finite.
+    factor of a GradScaler in it, a tensor on a GPU too. `place` is the line of the script that
+    called backward. `roots` are the ids of the roots that the pass reached. `left` tells of
+    records, by id, whether the gradients of their last step were still there: see
+    `Record.left_gradients`. `graph` is that of a loss that is not finite.
 
     `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
     ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
@@ -41,7 +41,7 @@ class BackwardPass:
     start: torch.Tensor | None
     loss: torch.Tensor | float | None
     place: str | None
-    scale: float | None = None
+    scale: float | torch.Tensor | None = None
     roots: set[int] = field(default_factory=set)
     left: dict[int, bool | None] = field(default_factory=dict)
     graph: ScriptLossGraph | None = None
@@ -148,10 +148,11 @@ class Scaler:
         self._scaler: Any = None
         self._searched = False
 
-    def of(self, node: Any) -> float | None:
+    def of(self, node: Any) -> float | torch.Tensor | None:
         """Return the factor by which a GradScaler multiplied a loss; None if none did.
 
-        `node` is what made the loss in its graph.
+        `node` is what made the loss in its graph: it has saved the factor, which is not read on a
+        GPU.
         """
         if node is None or type(node).__name__ != "MulBackward0":
             return None
@@ -159,7 +160,12 @@ class Scaler:
             self._search()
         if self._scaler is None or not self._scaler.is_enabled():
             return None
-        return float(self._scaler.get_scale())
+        factor = node._saved_other
+        if factor is None or factor.is_cpu:
+            return float(self._scaler.get_scale())
+        with torch.no_grad(), outside_modes():
+            copied: torch.Tensor = factor.detach().clone()  # the scaler changes it in place
+            return copied
 
     def _search(self) -> None:
         import gc

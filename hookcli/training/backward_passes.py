@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from hookcli.torch_private import current_graph_task_id, execution_engine
 from hookcli.training.backward import BackwardPass, Scaler, passes_of_step, running_backward
 from hookcli.training.guard import Guard
@@ -33,7 +35,7 @@ class BackwardPasses:
         self._recent: list[BackwardPass] = []  # those of the last step
         self._last_task = -1
         self.scaler = Scaler()
-        self.scale: float | None = None
+        self.scale: float | torch.Tensor | None = None
         self.awaited: set[int] = set()
 
     def begins(self, root: RootWatch) -> BackwardPass:

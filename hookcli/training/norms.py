@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -18,9 +18,11 @@ from hookcli.torch_private import (
 )
 
 _PLAIN = (torch.float32, torch.float64)
+_SHORT = (torch.bfloat16, torch.float16)  # their norms are computed in single precision
 _TYPES = {torch.Tensor, torch.nn.Parameter}
 _LEAST = 1e-15  # below it, squares of single precision are too small
 _FEW = 16  # tensors
+_LONG = 1 << 16  # elements
 _no_modes = nullcontext()
 
 
@@ -83,8 +85,9 @@ def gradient_norm(parameters: Iterable[torch.Tensor]) -> float | torch.Tensor:
 def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     """Return the 2-norm of all elements: a number on the CPU, else a tensor that is not read yet.
 
-    It is computed in the dtype of the tensors. A result of 0 or one that is not finite is computed
-    again in double precision without overflow.
+    It is computed in the dtype of the tensors, or in a longer one if that is short. On the CPU, a
+    result of 0 or one that is not finite is computed again in double precision without
+    overflow.
     """
     if not tensors:
         return 0.0
@@ -102,11 +105,80 @@ def _require_grad(tensors: list[torch.Tensor]) -> bool:
 
 
 def _total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
-    return _norm_of_plain(tensors) if _are_plain(tensors) else careful_norm(tensors)
+    if _are_plain(tensors):
+        return _norm_of_plain(tensors)
+    groups = _groups_of(tensors)
+    if groups is None:
+        return careful_norm(tensors)
+    return _norm_of_groups(tensors, groups)
+
+
+_Groups: TypeAlias = dict[tuple[torch.device, torch.dtype], list[torch.Tensor]]
+
+
+def _groups_of(tensors: list[torch.Tensor]) -> _Groups | None:
+    """Return the tensors by device and dtype; None if some are not dense, or of other dtypes."""
+    groups: _Groups = {}
+    for tensor in tensors:
+        dense = type(tensor) in _TYPES and tensor.layout is torch.strided
+        if not dense or tensor.is_meta or tensor.dtype not in (*_PLAIN, *_SHORT):
+            return None
+        groups.setdefault((tensor.device, tensor.dtype), []).append(tensor)
+    return groups
+
+
+def _norm_of_groups(tensors: list[torch.Tensor], groups: _Groups) -> float | torch.Tensor:
+    """Return the norm of tensors of several dtypes and devices; see `total_norm`."""
+    parts: list[torch.Tensor] = []
+    for (_, dtype), group in groups.items():
+        longer = None
+        if dtype in _SHORT:  # sums of single precision are exact enough where they are short
+            longer = torch.float64 if group[0].is_cpu else torch.float32
+        norms = foreach_norm(_in_parts(group), 2, dtype=longer)
+        parts.append(torch.linalg.vector_norm(torch.stack(norms).double()))
+    elsewhere = [part.device for part in parts if not part.is_cpu]
+    if elsewhere:  # what is on the CPU is filled in, which does not wait for the GPU
+        device = elsewhere[0]
+        moved = [
+            torch.full((), part.item(), dtype=torch.float64, device=device)
+            if part.is_cpu
+            else part.to(device)
+            for part in parts
+        ]
+        total: torch.Tensor = torch.linalg.vector_norm(torch.stack(moved))
+        return total
+    value = math.hypot(*[part.item() for part in parts])
+    return value if value and math.isfinite(value) else careful_norm(tensors)
+
+
+def _in_parts(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the tensors, large ones on the CPU as views of parts.
+
+    PyTorch adds the squares of a tensor on the CPU one after another in single precision: the norm
+    of 10 million elements is off by 4e-4.
+    """
+    for tensor in tensors:
+        if tensor.numel() > _LONG:
+            return [part for tensor in tensors for part in _parts_of(tensor)]
+    return tensors
+
+
+def _parts_of(tensor: torch.Tensor) -> Sequence[torch.Tensor]:
+    if tensor.numel() <= _LONG or not tensor.is_cpu or not tensor.is_contiguous():
+        return [tensor]
+    return torch.split(tensor.view(-1), _LONG)
+
+
+def _norms_of_plain(tensors: list[torch.Tensor]) -> list[float]:
+    """Return the norm of each of these tensors."""
+    parts = [_parts_of(tensor) for tensor in tensors]
+    flat = [part for several in parts for part in several]
+    values = iter(torch.stack(foreach_norm(flat, 2)).tolist())
+    return [math.hypot(*(next(values) for _ in several)) for several in parts]
 
 
 def _norm_of_plain(tensors: list[torch.Tensor]) -> float | torch.Tensor:
-    norms = foreach_norm(tensors, 2)
+    norms = foreach_norm(_in_parts(tensors), 2)
     if not tensors[0].is_cpu:
         total: torch.Tensor = torch.linalg.vector_norm(torch.stack(norms).double())
         return total
@@ -132,7 +204,7 @@ def each_norm(tensors: list[torch.Tensor]) -> list[float]:
     """Return the 2-norm of each of these tensors."""
     with torch.no_grad(), outside_modes():
         if _are_plain(tensors):
-            return [float(norm) for norm in torch.stack(foreach_norm(tensors, 2)).tolist()]
+            return _norms_of_plain(tensors)
         return [careful_norm([tensor]) for tensor in tensors]
 
 
@@ -142,7 +214,7 @@ def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[
         if not _are_plain([*before, *after]):
             return [norm_of_change(*pair) for pair in zip(before, after, strict=True)]
         foreach_sub_(before, after)
-        norms = torch.stack(foreach_norm(before, 2)).tolist()
+        norms = _norms_of_plain(before)
         return [
             norm if _LEAST < norm < math.inf else careful_norm([change])
             for norm, change in zip(norms, before, strict=True)

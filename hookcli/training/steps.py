@@ -34,7 +34,7 @@ class TrainingStep:
     sampled: bool = False
     largest_lr: float | None = None
     skipped: bool = False
-    scale: float | None = None
+    scale: Any = None
     weight_norm: float | None = None
     update_norm: float | None = None
     parts: list[Any] | None = None  # norms of the gradients of each group, if there are DTensors
@@ -48,7 +48,7 @@ class TrainingStep:
 
     @classmethod
     def skipped_one(
-        cls, forwards: int, passes: Sequence[BackwardPass], scale: float, lr: float | None
+        cls, forwards: int, passes: Sequence[BackwardPass], scale: Any, lr: float | None
     ) -> TrainingStep:
         """Return a step that a GradScaler skipped. Its number is set when it is added."""
         return cls(-1, forwards, len(passes), sum_of(passes), None, lr, skipped=True, scale=scale)
@@ -59,6 +59,8 @@ class TrainingStep:
             self.loss = float(self.loss)
         if isinstance(self.grad_norm, torch.Tensor):
             self.grad_norm = float(self.grad_norm)
+        if isinstance(self.scale, torch.Tensor):
+            self.scale = float(self.scale)
         if self.parts is not None:
             self.parts = [float(norm) for norm in self.parts]
 
@@ -178,7 +180,7 @@ class Steps:
         values = [
             (step, name, value)
             for step in pending
-            for name in ("loss", "grad_norm")
+            for name in ("loss", "grad_norm", "scale")
             if isinstance(value := getattr(step, name), torch.Tensor)
         ]
         if values:

@@ -229,8 +229,9 @@ class Watch:
 
     def _note_skipped(self, root: RootWatch) -> None:
         """Note the step before this forward as skipped, if a GradScaler has lowered its scale."""
-        now = self._backward.scaler.scale()
-        if self._backward.scale is None or now is None or now >= self._backward.scale:
+        now, before = self._backward.scaler.scale(), self._backward.scale
+        before = None if before is None else float(before)
+        if before is None or now is None or now >= before:
             return
         record = self._trained.last_of.get(id(root))
         if record is None:
@@ -242,7 +243,7 @@ class Watch:
         if not passes or not self._backward.through([root]):
             return
         for one in roots:
-            self._skip_step(one, passes, self._backward.scale)
+            self._skip_step(one, passes, before)
         self._backward.scale = now
         self._backward.pending.clear()
         if self._ending is not None:

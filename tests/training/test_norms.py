@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from hookcli.training import norms
 from hookcli.training.norms import (
     change_norms,
+    each_norm,
     gradient_norm,
     gradients_of,
     is_part,
@@ -38,6 +41,8 @@ def made(*shapes, dtype=torch.float32, scale=1.0):
         made((3, 4), (5,), dtype=torch.float64),
         made((3, 4), (5,), dtype=torch.bfloat16),
         [*made((3,)), *made((4,), dtype=torch.float64)],
+        made((300, 40), (5,), dtype=torch.bfloat16, scale=1e3),
+        [*made((3, 50)), *made((7, 9), dtype=torch.bfloat16), *made((4,), dtype=torch.float16)],
         made((3, 4), (5,), scale=1e25),  # the squares overflow in single precision
         made((3, 4), (5,), scale=1e-25),  # and underflow
         [torch.nn.Parameter(one) for one in made((3, 4), (5,))],
@@ -46,6 +51,36 @@ def made(*shapes, dtype=torch.float32, scale=1.0):
 )
 def test_the_total_norm_is_that_of_all_elements(tensors):
     assert total_norm(tensors) == pytest.approx(exact(*tensors), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [[torch.float32], [torch.bfloat16], [torch.float16, torch.float32], [torch.bfloat16] * 2],
+    ids=str,
+)
+@pytest.mark.parametrize("devices", [["cuda"], ["cuda", "cpu"], ["cpu", "cuda"]], ids=str)
+def test_norms_on_a_gpu_are_not_read(monkeypatch, dtypes, devices):
+    """Tensors without values stand for those on a GPU: reading one would raise an error."""
+    with FakeTensorMode():
+        tensors = [torch.ones(3, 2, dtype=t, device=d) for t in dtypes for d in devices]
+        monkeypatch.setattr(norms, "_TYPES", {type(tensors[0])})
+        monkeypatch.setattr(norms, "outside_modes", nullcontext)
+        reads = []
+        monkeypatch.setattr(torch.Tensor, "item", lambda self: reads.append(self.device.type) or 1)
+        norm = total_norm(tensors)
+    assert isinstance(norm, torch.Tensor)
+    assert norm.device.type == "cuda"
+    assert set(reads) <= {"cpu"}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_the_norm_of_many_elements_is_exact(dtype):
+    """PyTorch's own norm on the CPU is off by 1e-4 there."""
+    tensors = made((3_000_000,), (17,), dtype=dtype)
+    assert total_norm(tensors) == pytest.approx(exact(*tensors), rel=1e-6)
+    assert each_norm(tensors) == pytest.approx([exact(one) for one in tensors], rel=1e-6)
+    (change, _) = change_norms([torch.zeros_like(one) for one in tensors], tensors)
+    assert change == pytest.approx(exact(tensors[0]), rel=1e-6)
 
 
 def test_the_total_norm_of_nothing_and_of_zeros_is_zero():
@@ -207,9 +242,11 @@ def with_gradients(*gradients):
         made((3,), dtype=torch.complex64),
         [torch.tensor([math.inf, 1.0]), *made((5,))],
         made((3, 4), (5,), scale=1e25),
+        made((300, 40), (5,), dtype=torch.bfloat16, scale=1e3),
+        [*made((3, 50)), *made((7, 9), dtype=torch.bfloat16), *made((4,), dtype=torch.float16)],
     ],
     ids=["nothing", "no gradient", "plain", "one missing", "two dtypes", "sparse", "graph",
-         "complex", "infinite", "large"],
+         "complex", "infinite", "large", "bfloat16", "three dtypes"],
 )  # fmt: skip
 def test_the_norm_of_a_step_is_that_of_its_gradients(gradients):
     """Each step looks at plain gradients only once; the others take the general way."""

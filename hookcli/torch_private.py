@@ -200,6 +200,7 @@ ATTRIBUTES: dict[str, Private] = {
         "torch.autograd.Function", "the Function of a node, whose class torch makes anew"
     ),
     "_call_impl": Private(_MODULE, "its frames are in tracebacks, with other lines under hooks"),
+    "_scale": Private("torch.amp.GradScaler", "as a tensor: get_scale() waits for the GPU"),
     "_is_replica": Private(
         "torch.nn.parallel.replicate()", "a copy that DataParallel made for one forward"
     ),

@@ -196,6 +196,7 @@ def owners() -> dict[str, object]:
             _log_softmax=torch.ops.aten._log_softmax.default,
         ),
         "torch.nn.parallel.replicate()": nn.Linear(2, 2)._replicate_for_data_parallel(),
+        "torch.amp.GradScaler": torch.amp.GradScaler("cpu"),
         "torch.distributed.fsdp": SimpleNamespace(**dict.fromkeys(_names_in_fsdp())),
         "torch.export.unflatten.InterpreterModule": unflattened.get_submodule("0"),
         "torch.export.unflatten.InterpreterModuleDispatcher": _dispatcher(),

@@ -151,8 +151,7 @@ class Scaler:
     def of(self, node: Any) -> float | torch.Tensor | None:
         """Return the factor by which a GradScaler multiplied a loss; None if none did.
 
-        `node` is what made the loss in its graph: it has saved the factor, which is not read on a
-        GPU.
+        `node` is what made the loss in its graph. On a GPU the factor is not read.
         """
         if node is None or type(node).__name__ != "MulBackward0":
             return None
@@ -160,7 +159,7 @@ class Scaler:
             self._search()
         if self._scaler is None or not self._scaler.is_enabled():
             return None
-        factor = node._saved_other
+        factor = self._scaler._scale
         if factor is None or factor.is_cpu:
             return float(self._scaler.get_scale())
         with torch.no_grad(), outside_modes():

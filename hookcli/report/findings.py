@@ -10,6 +10,7 @@ from hookcli.report.values import Index, absent
 Severity: TypeAlias = Literal["error", "warning", "note"]  # the worst first
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 PASSES = "passes"  # the probe with the forwards and backwards, and the rules they were for
+DROPPED = "dropped"  # a probe, the target, that ended with an error of hookcli's own
 
 
 @dataclass(frozen=True, slots=True)

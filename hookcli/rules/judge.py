@@ -6,10 +6,10 @@ import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
-from hookcli.report.findings import CheckRow, PassedOver, Severity
+from hookcli.report.findings import DROPPED, CheckRow, PassedOver, Severity
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import UNFINISHED, UNSEEN, Rule, RuleFinding
+from hookcli.rules.rule import UNFINISHED, UNSEEN, Options, Rule, RuleFinding, unseen
 from hookcli.rules.select import matches, without_record
 from hookcli.spec.checks import CheckSpec, Suppression
 
@@ -74,12 +74,25 @@ def pass_over(
 
 def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     rule = CATALOGUE[check.rule]
-    findings = list(rule.judge(report, rule.filled(check.options)))
+    options = rule.filled(check.options)
+    lost = _dropped(report, rule, options)
+    findings = list(rule.judge(report, options)) if lost is None else [lost]
     if report.error is not None and not any(result.status == "fail" for result in findings):
         findings = [RuleFinding("skip", "", "", UNFINISHED)]
     for finding in findings:
         if finding.status == "fail" or not check.only_failures:
             yield row_of(rule, check, finding)
+
+
+def _dropped(report: Report, rule: Rule, options: Options) -> RuleFinding | None:
+    """Return why a rule cannot look, if a probe that it requires ended with an error."""
+    errors = {row.target: row.value["error"] for row in report.measurements if row.probe == DROPPED}
+    if not errors:
+        return None
+    for request in (*rule.needs(options), *rule.watches(options)):
+        if request.name in errors:
+            return unseen(f"hookcli's probe '{request.name}' failed: {errors[request.name]}")
+    return None
 
 
 def _target(check: CheckSpec, finding: RuleFinding) -> str:

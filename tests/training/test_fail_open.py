@@ -23,8 +23,11 @@ from hookcli.report.training import ScriptInfo
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
 from hookcli.training.non_finite import find
+from hookcli.training.observers.catalogue import OBSERVERS
+from hookcli.training.observers.observer import Observer
 from hookcli.training.observers.torch_calls import WATCHED
 from hookcli.training.script.watched_function import WATCHED_CODE
+from tests.training import test_loops as loops
 
 ROOT = Path(hookcli.__file__).parent
 PARTS = ("training", "engine/loop", "engine/hook_engine/attached.py", "engine/observe/recorder.py")
@@ -196,6 +199,9 @@ class Broken:
             setattr(owner, name, self._old)
 
 
+LEFT_OUT = "hookcli left out what looks for"
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="finds functions by their qualified names")
 def test_a_fault_in_any_function_changes_nothing(tmp_path, monkeypatch):
     # A replay runs in a copy of the process, whose errors do not count, and takes long.
@@ -229,11 +235,38 @@ def test_a_fault_in_any_function_changes_nothing(tmp_path, monkeypatch):
         detached = report is not None and report.tracking.detached is not None
         if lines != [line for line in lines if line.startswith("hookcli: detached after")][:1]:
             wrong.append((module, path, lines))
-        if fault.calls and not lines and not detached and report is not None:
+        left_out = report is not None and any(LEFT_OUT in note for note in report.warnings)
+        if fault.calls and not (lines or detached or left_out) and report is not None:
             silent.append(path)
     assert not wrong
     assert told > 50
     assert set(silent) <= ENDING, silent
+
+
+@pytest.mark.parametrize("kind", OBSERVERS)
+def test_an_observer_that_fails_is_left_out_alone(monkeypatch, kind):
+    """The others go on, and no rule says that nothing is wrong where this one looked."""
+
+    def run():
+        torch.manual_seed(0)
+        return loops.watched(loops.steps_of(nn.Linear(4, 2)))[0]
+
+    plain = run()
+
+    def fail(self, *_):
+        raise LookupError("a fault")
+
+    names = {*kind.before.values(), *kind.after.values(), "finish", "before_step"}
+    for name in names:
+        if getattr(kind, name) is not getattr(Observer, name, None):
+            monkeypatch.setattr(kind, name, fail)
+    report = run()
+    assert report.records[0].training.steps == plain.records[0].training.steps
+    assert plain.looked_for.keys() - report.looked_for.keys() == set(kind.kinds)
+    assert not any(fact.kind in kind.kinds for fact in report.facts or ())
+    (note,) = [note for note in report.warnings if LEFT_OUT in note]
+    assert note.endswith("which failed: LookupError: a fault; please report this")
+    assert not any(LEFT_OUT in note for note in plain.warnings)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

@@ -19,6 +19,7 @@ from torch.nn.parameter import is_lazy
 from hookcli.catalogue.probes import PROBES, Probe, Way
 from hookcli.engine.losses.criterion import Loss
 from hookcli.engine.probes.context import LostGradients, RerunContext, single
+from hookcli.engine.probes.dropped import drop_on_error
 from hookcli.engine.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
 from hookcli.engine.probes.rerun import Rerun, is_used_up
 from hookcli.engine.watcher import AfterRun, Watcher
@@ -58,7 +59,10 @@ def watchers_for(
     `loss` replaces the loss of the request. `doing` is called as each further run starts.
     """
     for requests in grouped(spec.probes, Way.OBSERVES):
-        yield from function_of(PROBES[requests[0].name])(requests, spec)
+        probe = PROBES[requests[0].name]
+        names = [row.name for row in PROBES.values() if row.function == probe.function]
+        for watcher in function_of(probe)(requests, spec):
+            yield drop_on_error(watcher, names)
     trains = any(PROBES[request.name].trains for request in spec.probes)
     steps = spec.run.optimizer is not None or spec.run.steps > 1
     start = StartState() if trains and steps else None

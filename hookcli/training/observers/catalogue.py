@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from hookcli.refusals import is_short_of, raise_if_out_of_memory
+from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
@@ -18,12 +24,15 @@ from hookcli.training.observers.loss_sign import LossSign
 from hookcli.training.observers.model_code import ModelCode
 from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.model_look import ModelLook
-from hookcli.training.observers.observer import FactCounts, Observer, methods
+from hookcli.training.observers.observer import FactCounts, Observer, methods, overrides
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.trained_parts import TrainedParts
+from hookcli.training.script.handler_errors import is_of_handler
+
+_METHODS = ("constructed", "before_step", "finish")
 
 OBSERVERS: tuple[type[Observer], ...] = (
     BatchContents,
@@ -54,11 +63,43 @@ class Observers:
 
     def __init__(self, seen: ObservedScript) -> None:
         self._seen, self.facts = seen, FactCounts()
-        self.all = tuple(kind(self.facts, seen) for kind in OBSERVERS)
+        self.all = tuple(self._dropped_on_error(kind(self.facts, seen)) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
         self.before_step = methods(self.all, "before_step")
         always = [one for one in self.all if one.is_always_told]
         self.always_told = methods(always, "before_step")
+
+    def _dropped_on_error(self, observer: Observer) -> Observer:
+        """Return the observer so that its first error ends it, and not the other ones.
+
+        What it looked for is then unknown: its facts are forgotten, and a note tells.
+        """
+        names = {*observer.before.values(), *observer.after.values()}
+        names |= {name for name in _METHODS if overrides(observer, name)}
+        for name in names:
+            setattr(observer, name, self._guarded(observer, getattr(observer, name)))
+        return observer
+
+    def _guarded(self, observer: Observer, method: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(method)
+        def call(*args: Any) -> None:
+            if observer.is_dropped:
+                return
+            try:
+                method(*args)
+            except Exception as error:
+                raise_if_out_of_memory(error)
+                if is_of_handler(error) or is_short_of(error):
+                    raise
+                observer.is_dropped = True
+                self.facts.forget(observer.kinds)
+                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                self._seen.notes.append(
+                    f"hookcli left out what looks for {join_names(observer.kinds)}, which failed: "
+                    f"{what}; please report this"
+                )
+
+        return call
 
     def finish(self) -> None:
         """Let the observers add what is known at the end of the script."""
@@ -68,8 +109,10 @@ class Observers:
     def looked_for(self) -> dict[str, int]:
         """Return the kinds of facts that were looked for, and how often.
 
+        Those of an observer that failed are left out.
         Nothing is seen from the first torch.compile on: what was not seen before is left out.
         """
-        kinds = [kind for observer in self.all for kind in observer.kinds]
+        left = [observer for observer in self.all if not observer.is_dropped]
+        kinds = [kind for observer in left for kind in observer.kinds]
         looks = {kind: self.facts.looks[kind] for kind in kinds}
         return {kind: many for kind, many in looks.items() if many or not self._seen.compiles}

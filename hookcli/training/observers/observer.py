@@ -66,6 +66,10 @@ class FactCounts:
         fact.count += 1
         fact.values.update(values)
 
+    def forget(self, kinds: Sequence[str]) -> None:
+        """Forget the facts of these kinds: it is not known whether they are all."""
+        self._facts = {key: fact for key, fact in self._facts.items() if key[0] not in kinds}
+
     def rows(self) -> tuple[ScriptFact, ...]:
         """Return the facts as plain data."""
         return tuple(
@@ -94,6 +98,7 @@ class Observer:
     before: dict[str, str] = {}  # noqa: RUF012  # each subclass has its own
     after: dict[str, str] = {}  # noqa: RUF012
     is_always_told = False
+    is_dropped = False  # after an error of hookcli's own
 
     def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
         self.facts, self.seen = facts, seen

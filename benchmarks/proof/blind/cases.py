@@ -10,8 +10,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 HALVES = ("tuning", "held_out")  # of the first set
-SECOND = "second"  # a set that was written later
-PARTS = (*HALVES, SECOND)
+LATER = ("second", "third")  # sets that were written later
+PARTS = (*HALVES, *LATER)
 _MARK = re.compile(r"# here\s*$")
 
 
@@ -43,13 +43,15 @@ class Case:
     @property
     def part(self):
         """The part: of the first set it is a half, which only the name decides."""
-        if SECOND in self.path.relative_to(FOLDER).parts:
-            return SECOND
+        first = self.path.relative_to(FOLDER).parts[0]
+        if first in LATER:
+            return first
         return HALVES[hashlib.sha256(self.name.encode()).digest()[0] & 1]
 
 
 def _field(text, name):
     """Return a field of the docstring as a pattern."""
+    text = re.sub(r"\n\s+\|", "|", text)
     match = re.search(rf"^{name}:\s*(.+?)(?=^\w+:|\Z)", text, re.MULTILINE | re.DOTALL)
     return match and re.compile(" ".join(match[1].split()), re.IGNORECASE)
 
@@ -64,7 +66,7 @@ def read(path):
 
 def cases(part=None, kinds=("models", "trainings")):
     """Return the cases of a part, or all, by kind and name."""
-    folders = [folder / kind for kind in kinds for folder in (FOLDER, FOLDER / SECOND)]
+    folders = [folder / kind for kind in kinds for folder in (FOLDER, *map(FOLDER.joinpath, LATER))]
     paths = [path for folder in folders for path in sorted(folder.glob("*/*.py"))]
     found = [read(path) for path in paths if path.stem != "__init__"]
     return [case for case in found if part is None or case.part == part]

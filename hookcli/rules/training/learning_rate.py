@@ -53,7 +53,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     step = dead[0][0]
     if largest:
-        what = f"less than {_TINY:g} of its largest value"
+        zero = all(rate == 0 for _, rate, _ in rates if abs(rate) <= _TINY * largest)
+        what = "0" if zero else f"less than {_TINY:g} of its largest value"
         message = f"the learning rate is {what} in {count:,} of {known:,} steps, from step {step:,}"
     else:
         message = f"the learning rate is 0 in all {known:,} steps: they change no parameter"

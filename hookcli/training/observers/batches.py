@@ -82,7 +82,7 @@ class Batches(Observer):
             if not record.root.recent:
                 known.is_same = False
                 return
-            run = record.root.recent[0]
+            run = record.root.recent[-1]  # those before it may be of a validation with gradients
             now = _fingerprint(run.args, run.kwargs)
             if now is None or (known.first is not None and now != known.first):
                 known.is_same = False

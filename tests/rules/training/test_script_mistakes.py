@@ -610,7 +610,7 @@ def test_an_attribute_of_a_module_or_parameter_freezes_nothing():
 # Batches
 
 
-def loaded(*, again, shuffle, size=8):
+def loaded(*, again, shuffle, size=8, validates=False):
     """Each step takes the first batch of an iterator: a new one, if it begins `again`."""
 
     def train():
@@ -623,6 +623,8 @@ def loaded(*, again, shuffle, size=8):
             if again or step % (32 // size) == 0:
                 iterator = iter(loader)
             (x,) = next(iterator)
+            if validates and step % 4 == 3:
+                net(torch.randn(5, 4))  # without no_grad
             optimizer.zero_grad()
             net(x).square().mean().backward()
             optimizer.step()
@@ -635,6 +637,8 @@ def test_a_loader_that_begins_again_in_each_step():
     assert first(report).startswith(
         "all 12 steps have the same batch, the first of 4: the DataLoader begins again 13 times"
     )
+    with_validation = judged(loaded(again=True, shuffle=False, validates=True))
+    assert first(with_validation) == first(report)
     for healthy in (
         loaded(again=True, shuffle=True),
         loaded(again=False, shuffle=False),

@@ -57,13 +57,13 @@ class Judge:
             if "tensors" in record:
                 self._order.append(key)
             for tensor in _tensors(record):
-                self._reference[(*key, tensor["path"])] = tensor["local"]
+                self._reference[key[0], key[1], key[2], tensor["path"]] = tensor["local"]
                 self._paths[key].append(tensor["path"])
         for rank in range(self._mesh.ranks):
             for record in read_records(file_of(run.folder, rank)):
                 key = (record["what"], record.get("name", ""), record.get("index", 0))
                 for tensor in _tensors(record):
-                    self._ranks[(*key, tensor["path"])][rank] = tensor
+                    self._ranks[key[0], key[1], key[2], tensor["path"]][rank] = tensor
 
     def compare(self) -> dict[str, Any]:
         """Return the comparison as plain values: calls in the order in which they ended."""
@@ -133,7 +133,11 @@ class Judge:
         limit = self._limit(name, value.dtype)
         whole = len(entries) == self._mesh.ranks
         joined = join(entries, value, self._mesh, 1e-6) if whole else None
-        found = {"name": name, "value": _row("", value, joined, limit), "gradient": None}
+        found: dict[str, Any] = {
+            "name": name,
+            "value": _row("", value, joined, limit),
+            "gradient": None,
+        }
         found["sharded"] = any(entry["placements"] is not None for entry in entries.values())
         gradient = self._reference.get((GRADIENT, name, 0, ""))
         if gradient is None or joined is None:

@@ -39,7 +39,7 @@ def note_output_gradients(
 
 
 class ReferenceRecorder(Watcher):
-    """Writes the records of the reference. The gradients of its outputs start the ranks' backward."""
+    """Writes the records of the reference, whose output gradients start the ranks' backward."""
 
     def __init__(self, folder: str) -> None:
         self._file = file_of(folder, REFERENCE)
@@ -79,7 +79,7 @@ class ReferenceRecorder(Watcher):
         self._write(what=RESULT, tensors=tensor_records(found))
         for path, tensor, _ in found:
             if tensor.requires_grad:
-                tensor.register_hook(self._start(path))
+                tensor.register_hook(self._start(path))  # type: ignore[no-untyped-call]
 
     def _start(self, path: str) -> Callable[[torch.Tensor], None]:
         def note(gradient: torch.Tensor) -> None:

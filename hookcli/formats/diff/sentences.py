@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hookcli.comparison.diff import Counts, Diff, ExactDiff, ParallelInfo, SideInfo
+from hookcli.comparison.plan_diff import compared_sentence
 from hookcli.console import escape
 from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.summary import interpreter, target
@@ -168,7 +169,7 @@ def last_line(diff: Diff) -> str:
     if diff.verdict == "different":
         return f"DIFFERENT: {escape(', '.join(diff.reasons))}"
     if diff.parallel is not None:
-        return _equal(diff, diff.parallel)
+        return _equal(diff)
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f", but {has} no counterpart" if alone else ""
@@ -181,16 +182,11 @@ def last_line(diff: Diff) -> str:
     return f"SAME: bitwise equal{rest}"
 
 
-def _equal(diff: Diff, parallel: ParallelInfo) -> str:
+def _equal(diff: Diff) -> str:
     """Return the verdict on a plan that equals its reference, and what was compared."""
-    layers = diff.calls.same + diff.calls.close
-    compared = (
-        f"{counted(layers, 'layer output')} and {counted(parallel.gradients, 'gradient')} on "
-        f"{parallel.ranks} ranks"
-    )
     unknown = diff.calls.unknown
     rest = f"; {counted(unknown, 'layer')} could not be compared" if unknown else ""
-    return f"EQUAL within tolerance: {compared}{rest}"
+    return f"EQUAL within tolerance: {compared_sentence(diff)}{rest}"
 
 
 def largest(diff: Diff) -> str:

@@ -327,7 +327,7 @@ def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:
         raise RequestError(
             "a parallel plan can only be compared with a model, as A",
             place=sides[0].text,
-            hint="write the model first, as in `hookcli diff A 'A?parallel=plan.py:apply&mesh=tp:2'`",
+            hint="write the model first: `hookcli diff A 'A?parallel=plan.py:apply&mesh=tp:2'`",
         )
     for flag, given in (
         ("--own-weights", flags.compare.own_weights),

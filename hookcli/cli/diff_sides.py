@@ -10,7 +10,7 @@ from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.sentences import unknown
-from hookcli.spec.parallel import Plan, parse_mesh
+from hookcli.spec.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
 
@@ -139,7 +139,7 @@ def prefix_side(error: HookcliError, name: str) -> HookcliError:
     return error
 
 
-def plan_of(side: SideText) -> Plan:
+def plan_of(side: SideText) -> ParallelPlan:
     """Return the parallel plan of a side.
 
     Raises
@@ -160,4 +160,4 @@ def plan_of(side: SideText) -> Plan:
             place=side.text,
             hint="write `parallel=plan.py:apply`",
         )
-    return Plan(given["parallel"], parse_mesh(given["mesh"], side.text), side.text)
+    return ParallelPlan(given["parallel"], parse_mesh(given["mesh"], side.text), side.text)

@@ -94,7 +94,7 @@ def note_verdict(report: Report, fail_on: FailOn, console: Console) -> None:
 def _carrier(spec: Spec) -> Callable[..., WorkerResult]:
     """Return what carries out a request; few of them need ranks for a parallel plan."""
     if any(request.name == PLAN_PROBE for request in spec.probes):
-        from hookcli.worker.plan_checks import run_with_plans
+        from hookcli.worker.plans.checked import run_with_plans
 
         return run_with_plans
     from hookcli.worker.attempts import run

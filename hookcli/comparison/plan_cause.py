@@ -6,6 +6,7 @@ plan may lay tensors out as it likes. What is inside only tells where the differ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,11 @@ from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import ErrorInfo, LayerRow, Report
 from hookcli.report.values import Number
 from hookcli.spec.parallel import Mesh
-from hookcli.text import join_names
+from hookcli.text import first_line, join_names, shorten
 
 _PARTIAL = "partial"
 _COPY = "replicate"
+_LONGEST = 120  # characters of what a rank raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,9 @@ class CauseFinder:
         bad = next((item for item in call["inputs"] if is_off(item)), None)
         if bad is not None:
             return self._at_input(row, bad, raised)
+        odd = self._odd_one(row)
+        if odd is not None:
+            return self._at_odd_one(row, odd, raised)
         if raised is not None and not any(map(is_off, call["outputs"])):
             return raised
         worst = next((item for item in call["outputs"] if is_off(item)), None)
@@ -206,6 +211,64 @@ class CauseFinder:
                 return self._partial_output(before[-1], dimension)
         return None
 
+    def _odd_one(self, row: LayerRow) -> LayerRow | None:
+        """Return the inner layer that is laid out in another way than those like it.
+
+        They are calls of the same type with outputs of as many dimensions: of the projections of
+        an attention, one returns the whole, and the others the part of a rank. Between two, the
+        one that is not sharded is it.
+        """
+        groups: dict[tuple[str, int], list[tuple[LayerRow, str]]] = {}
+        for inner in self._known.reference.layers:
+            call = self._known.call(inner)
+            if inner.parent != row.order or call is None or not inner.parameters:
+                continue
+            if not call["outputs"] or call["outputs"][0]["layout"] is None:
+                continue
+            first = call["outputs"][0]
+            key = (inner.type, len(first["shape"]))
+            groups.setdefault(key, []).append((inner, str(first["layout"])))
+        for members in groups.values():
+            uses = Counter(layout for _, layout in members)
+            if len(uses) != 2 or len(self._consumed(row, members)) < 2:
+                continue
+            members = self._consumed(row, members)
+            uses = Counter(layout for _, layout in members)
+            rare = min(uses, key=lambda layout: uses[layout])
+            if len(uses) == 2 and uses[rare] < max(uses.values()):
+                return next(inner for inner, layout in members if layout == rare)
+            if len(uses) == 2:
+                return next((i for i, _ in members if i.name not in self._known.sharded), None)
+        return None
+
+    def _consumed(
+        self, row: LayerRow, members: Sequence[tuple[LayerRow, str]]
+    ) -> list[tuple[LayerRow, str]]:
+        """Return those whose outputs no other inner layer had taken in when the code went on."""
+        ended = {
+            inner.order for inner in self._known.reference.layers
+            if inner.parent == row.order and self._has_ended(inner)
+        }  # fmt: skip
+        return [
+            (inner, layout) for inner, layout in members
+            if not any(t.order in ended for t in self._known.targets(inner))
+        ]  # fmt: skip
+
+    def _has_ended(self, row: LayerRow) -> bool:
+        call = self._known.call(row)
+        return call is not None and any(o["layout"] is not None for o in call["outputs"])
+
+    def _at_odd_one(self, row: LayerRow, odd: LayerRow, raised: Cause | None) -> Cause:
+        call = self._known.call(odd)
+        made = [] if call is None else call["outputs"]
+        text = next(filter(None, map(self._known.layout, made)), "a copy of the whole on each rank")
+        sentence = f"{_named(odd)} returns {text}, unlike the other layers of {_named(row)}"
+        if odd.name not in self._known.sharded:
+            sentence += f": the plan does not shard {odd.name}"
+        if raised is not None:
+            sentence += f"; {raised.sentence}"
+        return Cause("output", ref(odd), sentence, (odd.name or "", row.name or ""))
+
     def _partial_output(self, row: LayerRow, dimension: str) -> Cause:
         sentence = (
             f"{_named(row)}: its output is partial on each rank along {dimension}, "
@@ -230,9 +293,13 @@ class CauseFinder:
             rows = [] if made is None else made["outputs"]
             text = next(filter(None, map(known.layout, rows)), "a copy of the whole on each rank")
             sentence += f", but {_named(source)} returns {text}"
-            plain = source.name not in known.sharded and row.name in known.sharded
+            plain = (
+                source.type == row.type  # a layer that plans shard
+                and source.name not in known.sharded
+                and row.name in known.sharded
+            )
             named = [source.name or "", *named] if plain else [*named, source.name or ""]
-            if plain and source.own_parameters:
+            if plain:
                 sentence += f": the plan does not shard {source.name}"
             row = source if plain else row
         if raised is not None:
@@ -252,8 +319,9 @@ class CauseFinder:
             None,
         )
         where = "the model" if row is None else _named(row)
-        message = " ".join(error.message.split())
-        sentence = f"{where} raised {error.type} in {error.phase}: {message}"
+        who, _, message = error.message.partition(": ")
+        message = shorten(first_line(message), _LONGEST)
+        sentence = f"{where} raised {error.type} on {who} in {error.phase}: {message}"
         named = () if error.layer is None else (error.layer,)
         return Cause("output", None if row is None else ref(row), sentence, named)
 

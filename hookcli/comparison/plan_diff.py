@@ -23,12 +23,16 @@ from hookcli.comparison.plan_cause import Cause, CauseFinder, Evidence
 from hookcli.comparison.tolerance import worst
 from hookcli.comparison.walk import ref
 from hookcli.report.report import ErrorInfo, LayerRow, Report
-from hookcli.spec.parallel import Plan
+from hookcli.spec.parallel import ParallelPlan
 from hookcli.text import counted
 
 
 def compare_plan(
-    reference: Report, compared: Mapping[str, Any], error: ErrorInfo | None, plan: Plan, source: str
+    reference: Report,
+    compared: Mapping[str, Any],
+    error: ErrorInfo | None,
+    plan: ParallelPlan,
+    source: str,
 ) -> Diff:
     """Return the Diff of a model and its plan; `source` is how the user names the plan's side.
 
@@ -70,7 +74,7 @@ def compare_plan(
     )
 
 
-def _ranks_side(reference: Report, plan: Plan, source: str) -> Any:
+def _ranks_side(reference: Report, plan: ParallelPlan, source: str) -> Any:
     side = side_of(reference)
     return replace(side, source=source, run=replace(side.run, world_size=plan.mesh.ranks))
 

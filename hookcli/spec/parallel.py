@@ -49,7 +49,7 @@ class Mesh:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ParallelPlan:
     """The function `apply(model, mesh) -> model` that the user names, and the mesh it gets."""
 
     function: str
@@ -65,7 +65,7 @@ class ParallelRun:
     """
 
     role: Role
-    plan: Plan
+    plan: ParallelPlan
     folder: str
     tolerances: tuple[tuple[str, float], ...] = ()  # the user's limits by globs on names
 

@@ -292,7 +292,7 @@ def _of_plan(
     """Compare a model with its parallel plan, on ranks of this machine."""
     from hookcli.comparison.plan_diff import compare_plan
     from hookcli.report.report import Report
-    from hookcli.worker.parallel import PlanRequest, run_plan
+    from hookcli.worker.plans.ranked import PlanRequest, run_plan
 
     _check_plan_sides(sides, flags)
     plan = plan_of(sides[1])

@@ -14,13 +14,13 @@ from hookcli.errors import ModelError, is_own
 from hookcli.models import module_tree, places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.functions import function_of
-from hookcli.spec.parallel import Plan
+from hookcli.spec.parallel import ParallelPlan
 
 _FORM = "define `apply(model, mesh)` that returns the model"
 
 
 def apply_plan(
-    plan: Plan, root: nn.Module, device: torch.device, names: Sequence[str]
+    plan: ParallelPlan, root: nn.Module, device: torch.device, names: Sequence[str]
 ) -> nn.Module:
     """Return the model as the plan made it; `names` are those of its parameters before.
 
@@ -50,7 +50,7 @@ def _place_of(function: Any) -> str | None:
     return None if code is None else f"{places.show(code.co_filename)}:{code.co_firstlineno}"
 
 
-def _checked(made: Any, plan: Plan, names: Sequence[str], place: str) -> nn.Module:
+def _checked(made: Any, plan: ParallelPlan, names: Sequence[str], place: str) -> nn.Module:
     if not isinstance(made, nn.Module):
         what = "nothing" if made is None else type(made).__name__
         raise ModelError(

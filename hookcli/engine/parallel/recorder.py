@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -38,13 +38,43 @@ def note_output_gradients(
         tensor.register_hook(note)
 
 
+def direct_gradients(
+    loss: torch.Tensor, outputs: Sequence[tuple[str, torch.Tensor]]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the gradients of the loss with respect to outputs, without paths through others.
+
+    A model may return its loss beside the logits: then backward starts from the loss alone. What
+    an output passes back to another one is subtracted, those that were made last first.
+    """
+    made = [item for item in outputs if item[1].grad_fn is not None]
+    made.sort(key=lambda item: item[1].grad_fn._sequence_nr(), reverse=True)  # type: ignore[union-attr]
+    tensors = [tensor for _, tensor in made]
+    totals: Sequence[torch.Tensor | None] = torch.autograd.grad(
+        loss, tensors, retain_graph=True, allow_unused=True
+    )
+    known: list[tuple[torch.Tensor, torch.Tensor]] = []
+    for (path, tensor), total in zip(made, totals, strict=True):
+        if total is None:
+            continue
+        direct = total
+        for other, gradient in known:
+            (passed,) = torch.autograd.grad(
+                other, [tensor], gradient, retain_graph=True, allow_unused=True
+            )
+            direct = direct if passed is None or other is tensor else direct - passed
+        if tensor is loss or direct.count_nonzero():
+            known.append((tensor, direct))
+            yield path, direct
+
+
 class ReferenceRecorder(Watcher):
     """Writes the records of the reference, whose output gradients start the ranks' backward."""
 
     def __init__(self, folder: str) -> None:
         self._file = file_of(folder, REFERENCE)
         self._writer: RecordWriter | None = None
-        self._backward = False
+        self._backward = self._is_muted = False
+        self._outputs: list[tuple[str, torch.Tensor]] = []
 
     def begin(self, model: Model) -> None:
         """Start again, as an earlier run may have failed; record the parameters."""
@@ -55,7 +85,7 @@ class ReferenceRecorder(Watcher):
             self._write(what=VALUE, name=info.name, tensor=tensor_record(info.tensor))
 
     def _write(self, **record: Any) -> None:
-        if self._writer is not None:
+        if self._writer is not None and not self._is_muted:
             self._writer.write(**record)
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -77,15 +107,19 @@ class ReferenceRecorder(Watcher):
         self._backward = True
         found = leaves(output)
         self._write(what=RESULT, tensors=tensor_records(found))
-        for path, tensor, _ in found:
-            if tensor.requires_grad:
-                tensor.register_hook(self._start(path))  # type: ignore[no-untyped-call]
+        self._outputs = [(path, tensor) for path, tensor, _ in found if tensor.requires_grad]
 
-    def _start(self, path: str) -> Callable[[torch.Tensor], None]:
-        def note(gradient: torch.Tensor) -> None:
-            self._write(what=START, path=path, tensor=tensor_record(gradient))
+    def graph(self, start: torch.Tensor, owners: Any) -> None:
+        """Record the gradient of each output that the loss itself passes back."""
+        outputs, self._outputs = self._outputs, []
+        self._is_muted = True
+        for path, gradient in direct_gradients(start, outputs):
+            self._start(path, gradient)
+        self._is_muted = False
 
-        return note
+    def _start(self, path: str, gradient: torch.Tensor) -> None:
+        if self._writer is not None:
+            self._writer.write(what=START, path=path, tensor=tensor_record(gradient))
 
     def gradients(self, model: Model) -> None:
         """Record the gradients of the parameters."""

@@ -12,10 +12,10 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.parallel_equal import PROBE
 from hookcli.spec.checks import ProbeRequest
-from hookcli.spec.parallel import Plan, parse_mesh
+from hookcli.spec.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Spec
 from hookcli.worker.attempts import WorkerResult, run
-from hookcli.worker.parallel import PlanRequest, run_plan
+from hookcli.worker.plans.ranked import PlanRequest, run_plan
 
 
 def run_with_plans(
@@ -53,7 +53,7 @@ def _compare(
     spec: Spec, options: dict[str, Any], value: dict[str, Any], check: Callable[[], None]
 ) -> None:
     place = f"parallel_equal: {options['plan']}"
-    plan = Plan(options["plan"], parse_mesh(options["mesh"], place), place)
+    plan = ParallelPlan(options["plan"], parse_mesh(options["mesh"], place), place)
     tolerance = options["tolerance"]
     given = () if tolerance is None else (("*", float(tolerance)),)
     run_spec = dataclasses.replace(spec.run, mode="eval", distributed=None)

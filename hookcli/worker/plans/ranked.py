@@ -12,7 +12,7 @@ from typing import Any
 
 from hookcli.errors import HookcliError
 from hookcli.report.report import ErrorInfo, Report
-from hookcli.spec.parallel import COMPARED, ParallelRun, Plan, Role
+from hookcli.spec.parallel import COMPARED, ParallelPlan, ParallelRun, Role
 from hookcli.spec.request import Attempt, DistributedSpec, SideSpec, Spec
 from hookcli.whole_files import private_folder
 from hookcli.worker.attempts import run_within
@@ -28,7 +28,7 @@ class PlanRequest:
 
     a: Spec
     b: Spec
-    plan: Plan
+    plan: ParallelPlan
     tolerances: tuple[tuple[str, float], ...] = ()
 
 

@@ -21,12 +21,16 @@ from hookcli.text import first_line, join_names, shorten
 
 _PARTIAL = "partial"
 _COPY = "replicate"
+_ENDED = {"died", "timeout", "memory"}  # types of errors of a process that was ended
 _LONGEST = 120  # characters of what a rank raised
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Where a plan first differs. `named` are the modules and parameters, the likeliest first."""
+    """Where a plan first differs. `named` are the modules and parameters, the likeliest first.
+
+    `place` is the line at which a rank failed.
+    """
 
     fault: Fault
     call: CallRef | None
@@ -34,6 +38,7 @@ class Cause:
     named: tuple[str, ...]
     relative: Number | None = None
     limit: float | None = None
+    place: str | None = None
 
 
 def is_off(row: Mapping[str, Any]) -> bool:
@@ -182,7 +187,8 @@ class CauseFinder:
 
     def _ended_in(self, row: LayerRow) -> bool:
         error = self._known.error
-        return error is not None and (error.layer, error.call) == (row.name, row.call)
+        last = None if error is None else self._last_row(error)
+        return last is not None and last.order == row.order
 
     def _is_within(self, row: LayerRow, good: set[tuple[str, int]]) -> bool:
         parent = row.parent
@@ -310,20 +316,34 @@ class CauseFinder:
         error = self._known.error
         if error is None:
             return None
-        row = next(
-            (
-                r
-                for r in self._known.reference.layers
-                if (r.name, r.call) == (error.layer, error.call)
-            ),
-            None,
-        )
+        row = self._last_row(error)
         where = "the model" if row is None else _named(row)
         who, _, message = error.message.partition(": ")
         message = shorten(first_line(message), _LONGEST)
-        sentence = f"{where} raised {error.type} on {who} in {error.phase}: {message}"
-        named = () if error.layer is None else (error.layer,)
-        return Cause("output", None if row is None else ref(row), sentence, named)
+        if error.type in _ENDED:
+            sentence = f"{who} ended in {error.phase}, in {where}: {message}"
+        else:
+            sentence = f"{where} raised {error.type} on {who} in {error.phase}: {message}"
+        named = () if row is None else (row.name or "",)
+        call = None if row is None else ref(row)
+        return Cause("output", call, sentence, named, place=error.place)
+
+    def _last_row(self, error: ErrorInfo) -> LayerRow | None:
+        """Return the call that ran when a rank failed.
+
+        A process that was ended tells the last call that began. If that has ended on all ranks, it
+        is the next one to end.
+        """
+        layers = self._known.reference.layers
+        row = next((r for r in layers if (r.name, r.call) == (error.layer, error.call)), None)
+        if error.type not in _ENDED or row is None or not self._has_ended(row):
+            return row
+        missing = (
+            call for call in self._calls
+            if any(o["layout"] is None and o["ranks_shape"] is None for o in call["outputs"])
+        )  # fmt: skip
+        following = next(missing, None)
+        return row if following is None else self._known.row(following)
 
     def _at_output(self) -> Cause:
         """Return the cause if only what the model returns differs, not what its layers do."""

@@ -80,9 +80,9 @@ def _ranks_side(reference: Report, plan: ParallelPlan, source: str) -> Any:
 
 
 def _first(cause: Cause) -> First:
-    return First(
-        cause.fault, cause.call, cause.call, None, None, cause.sentence, cause.relative, cause.limit
-    )
+    call = cause.call
+    there = None if call is None else replace(call, place=cause.place or call.place)
+    return First(cause.fault, call, there, None, None, cause.sentence, cause.relative, cause.limit)
 
 
 def _status(row: Mapping[str, Any], cause: Cause | None) -> Status:

@@ -42,7 +42,7 @@ def apply_plan(
             hint=TRACEBACK_HINT,
             details=failure.details,
         ) from None
-    return _checked(made, plan, names, _place_of(function) or plan.place)
+    return checked_model(made, plan, names, _place_of(function) or plan.place)
 
 
 def _place_of(function: Any) -> str | None:
@@ -50,7 +50,13 @@ def _place_of(function: Any) -> str | None:
     return None if code is None else f"{places.show(code.co_filename)}:{code.co_firstlineno}"
 
 
-def _checked(made: Any, plan: ParallelPlan, names: Sequence[str], place: str) -> nn.Module:
+def checked_model(made: Any, plan: ParallelPlan, names: Sequence[str], place: str) -> nn.Module:
+    """Return what a plan returned, if it is the model or a wrapper of it.
+
+    Raises
+    ------
+    ModelError : it is something else.
+    """
     if not isinstance(made, nn.Module):
         what = "nothing" if made is None else type(made).__name__
         raise ModelError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
-from hookcli.sentences import unknown
+from hookcli.sentences import names_no_function, unknown
 from hookcli.spec.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
@@ -156,7 +156,7 @@ def plan_of(side: SideText) -> ParallelPlan:
             )
     if ":" not in given["parallel"]:
         raise RequestError(
-            f"'{given['parallel']}' does not name a function",
+            names_no_function(given["parallel"]),
             place=side.text,
             hint="write `parallel=plan.py:apply`",
         )

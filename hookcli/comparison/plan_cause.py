@@ -26,7 +26,7 @@ _LONGEST = 120  # characters of what a rank raised
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class PlanCause:
     """Where a plan first differs. `named` are the modules and parameters, the likeliest first.
 
     `place` is the line at which a rank failed.
@@ -110,7 +110,7 @@ class CauseFinder:
         self._known = evidence
         self._calls: Sequence[Mapping[str, Any]] = evidence.compared["calls"]
 
-    def cause(self) -> Cause | None:
+    def cause(self) -> PlanCause | None:
         """Return where the plan first differs; None if it equals the reference."""
         known = self._known
         result = known.compared["result"]
@@ -123,19 +123,19 @@ class CauseFinder:
             return self._in_forward()
         return self._in_backward()
 
-    def _values(self) -> Cause | None:
+    def _values(self) -> PlanCause | None:
         """Return the first parameter that does not have the reference's value."""
         for p in self._known.compared["parameters"]:
             if is_off(p["value"]):
                 size = _size(p["value"])
-                return Cause(
+                return PlanCause(
                     "parameter", None,
                     f"the plan changed the values of parameter {p['name']}{size}",
                     (p["name"],), p["value"]["relative"], p["value"]["limit"],
                 )  # fmt: skip
         return None
 
-    def _in_forward(self) -> Cause:
+    def _in_forward(self) -> PlanCause:
         off = next(self._apart(), None)
         raised = self._raised()
         if off is None:
@@ -147,7 +147,7 @@ class CauseFinder:
         bad = next((item for item in call["inputs"] if is_off(item)), None)
         if bad is not None:
             return self._at_input(row, bad, raised)
-        odd = self._odd_one(row)
+        odd = self._odd_one(row) or self._odd_operand(row, call)
         if odd is not None:
             return self._at_odd_one(row, odd, raised)
         if raised is not None and not any(map(is_off, call["outputs"])):
@@ -162,7 +162,7 @@ class CauseFinder:
         named = (row.name or "",)
         if raised is not None:
             sentence += f"; then {raised.sentence}"
-        return Cause("output", ref(row), sentence, named, relative, limit)
+        return PlanCause("output", ref(row), sentence, named, relative, limit)
 
     def _apart(self) -> Iterator[tuple[LayerRow, Mapping[str, Any]]]:
         """Yield the calls whose outputs are off or missing, in the order in which they ended.
@@ -199,7 +199,7 @@ class CauseFinder:
             parent = above.parent
         return False
 
-    def _dangling(self, row: LayerRow, call: Mapping[str, Any]) -> Cause | None:
+    def _dangling(self, row: LayerRow, call: Mapping[str, Any]) -> PlanCause | None:
         """Return the cause if a part of a sum is used as if it were the whole."""
         inner = [r for r in self._known.reference.layers if r.parent == row.order]
         before = [r for r in self._known.reference.layers
@@ -247,6 +247,49 @@ class CauseFinder:
                 return next((i for i, _ in members if i.name not in self._known.sharded), None)
         return None
 
+    def _odd_operand(self, row: LayerRow, call: Mapping[str, Any]) -> LayerRow | None:
+        """Return the inner layer whose output meets another layout in the code of a call.
+
+        In `x + self.down(y)` one is a slice and the other is whole; in `self.act(gate) * up`, too.
+        A layer without parameters gives what it got, so that the one before it is meant.
+        """
+        layouts: dict[str, list[tuple[LayerRow | None, str]]] = {}
+        for item in call["inputs"]:
+            if item["layout"] is not None:
+                layouts.setdefault(str(item["shape"]), []).append((None, str(item["layout"])))
+        inner = [r for r in self._known.reference.layers if r.parent == row.order]
+        for layer, layout in self._consumed(row, [(r, self._layout_of(r)) for r in inner]):
+            made = self._known.call(layer)
+            if layout and made is not None:
+                shape = str(made["outputs"][0]["shape"])
+                layouts.setdefault(shape, []).append((layer, layout))
+        for members in layouts.values():
+            if len({layout for _, layout in members}) < 2:
+                continue
+            given = [layout for layer, layout in members if layer is None]
+            layers = [self._with_parameters(layer) for layer, _ in members if layer is not None]
+            if given:
+                return next((r for r, (_, x) in zip(layers, members[len(given):], strict=True)
+                             if x not in given), None)  # fmt: skip
+            return next((r for r in layers if r.name not in self._known.sharded), None)
+        return None
+
+    def _layout_of(self, row: LayerRow) -> str:
+        call = self._known.call(row)
+        if call is None or not call["outputs"] or call["outputs"][0]["layout"] is None:
+            return ""
+        return str(call["outputs"][0]["layout"])
+
+    def _with_parameters(self, row: LayerRow) -> LayerRow:
+        """Return the nearest layer before a call that has parameters, or the call itself."""
+        found = row
+        while not found.parameters:
+            before = [r for r in self._known.sources(found) if r.parent == row.parent]
+            if not before or before[0].order >= found.order:
+                return row
+            found = before[0]
+        return found
+
     def _consumed(
         self, row: LayerRow, members: Sequence[tuple[LayerRow, str]]
     ) -> list[tuple[LayerRow, str]]:
@@ -264,25 +307,28 @@ class CauseFinder:
         call = self._known.call(row)
         return call is not None and any(o["layout"] is not None for o in call["outputs"])
 
-    def _at_odd_one(self, row: LayerRow, odd: LayerRow, raised: Cause | None) -> Cause:
+    def _at_odd_one(self, row: LayerRow, odd: LayerRow, raised: PlanCause | None) -> PlanCause:
         call = self._known.call(odd)
         made = [] if call is None else call["outputs"]
         text = next(filter(None, map(self._known.layout, made)), "a copy of the whole on each rank")
-        sentence = f"{_named(odd)} returns {text}, unlike the other layers of {_named(row)}"
+        sentence = f"{_named(odd)} returns {text}, and {_named(row)} uses it with another layout"
         if odd.name not in self._known.sharded:
             sentence += f": the plan does not shard {odd.name}"
         if raised is not None:
             sentence += f"; {raised.sentence}"
-        return Cause("output", ref(odd), sentence, (odd.name or "", row.name or ""))
+        return PlanCause("output", ref(odd), sentence, (odd.name or "", row.name or ""))
 
-    def _partial_output(self, row: LayerRow, dimension: str) -> Cause:
+    def _partial_output(self, row: LayerRow, dimension: str) -> PlanCause:
+        row = self._with_parameters(row)
         sentence = (
             f"{_named(row)}: its output is partial on each rank along {dimension}, "
             "and nothing reduces it"
         )
-        return Cause("output", ref(row), sentence, (row.name or "",))
+        return PlanCause("output", ref(row), sentence, (row.name or "",))
 
-    def _at_input(self, row: LayerRow, bad: Mapping[str, Any], raised: Cause | None) -> Cause:
+    def _at_input(
+        self, row: LayerRow, bad: Mapping[str, Any], raised: PlanCause | None
+    ) -> PlanCause:
         """Return the cause if a call gets another input than in the reference."""
         known = self._known
         laid = known.layout(bad)
@@ -310,9 +356,9 @@ class CauseFinder:
             row = source if plain else row
         if raised is not None:
             sentence += f"; {raised.sentence}"
-        return Cause("code", ref(row), sentence, tuple(named), bad["relative"], bad["limit"])
+        return PlanCause("code", ref(row), sentence, tuple(named), bad["relative"], bad["limit"])
 
-    def _raised(self) -> Cause | None:
+    def _raised(self) -> PlanCause | None:
         error = self._known.error
         if error is None:
             return None
@@ -326,7 +372,7 @@ class CauseFinder:
             sentence = f"{where} raised {error.type} on {who} in {error.phase}: {message}"
         named = () if row is None else (row.name or "",)
         call = None if row is None else ref(row)
-        return Cause("output", call, sentence, named, place=error.place)
+        return PlanCause("output", call, sentence, named, place=error.place)
 
     def _last_row(self, error: ErrorInfo) -> LayerRow | None:
         """Return the call that ran when a rank failed.
@@ -345,7 +391,7 @@ class CauseFinder:
         following = next(missing, None)
         return row if following is None else self._known.row(following)
 
-    def _at_output(self) -> Cause:
+    def _at_output(self) -> PlanCause:
         """Return the cause if only what the model returns differs, not what its layers do."""
         known = self._known
         for item in known.compared["result"]:
@@ -362,10 +408,10 @@ class CauseFinder:
         bad = next((r for r in known.compared["result"] if is_off(r)), None)
         size = "" if bad is None else _size(bad)
         sentence = f"all layers agree, but the output of the model differs{size}"
-        return Cause("model", None, sentence, (), None if bad is None else bad["relative"],
+        return PlanCause("model", None, sentence, (), None if bad is None else bad["relative"],
                      None if bad is None else bad["limit"])  # fmt: skip
 
-    def _in_backward(self) -> Cause | None:
+    def _in_backward(self) -> PlanCause | None:
         parameters = {p["name"]: p for p in self._known.compared["parameters"]}
         apart = [
             (parameters[row.name], call)
@@ -387,11 +433,11 @@ class CauseFinder:
         if blamed is not None:
             row, text = blamed
             sentence = f"{text}; so {join_names(siblings)}: {what}"
-            return Cause("gradient", ref(row), sentence, (row.name or "", *siblings),
+            return PlanCause("gradient", ref(row), sentence, (row.name or "", *siblings),
                          first["gradient"]["relative"], first["gradient"]["limit"])  # fmt: skip
         if len(names) > len(siblings):
             sentence += f"; {len(names)} of {len(parameters)} gradients differ"
-        return Cause("gradient", None if call is None else ref(call), sentence, tuple(siblings),
+        return PlanCause("gradient", None if call is None else ref(call), sentence, tuple(siblings),
                      first["gradient"]["relative"], first["gradient"]["limit"])  # fmt: skip
 
     def _how(self, parameter: Mapping[str, Any]) -> str:

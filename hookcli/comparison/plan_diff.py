@@ -19,7 +19,7 @@ from hookcli.comparison.diff import (
     Status,
     TensorDiff,
 )
-from hookcli.comparison.plan_cause import Cause, CauseFinder, Evidence
+from hookcli.comparison.plan_cause import CauseFinder, Evidence, PlanCause
 from hookcli.comparison.tolerance import worst
 from hookcli.comparison.walk import ref
 from hookcli.report.report import ErrorInfo, LayerRow, Report
@@ -79,13 +79,13 @@ def _ranks_side(reference: Report, plan: ParallelPlan, source: str) -> Any:
     return replace(side, source=source, run=replace(side.run, world_size=plan.mesh.ranks))
 
 
-def _first(cause: Cause) -> First:
+def _first(cause: PlanCause) -> First:
     call = cause.call
     there = None if call is None else replace(call, place=cause.place or call.place)
     return First(cause.fault, call, there, None, None, cause.sentence, cause.relative, cause.limit)
 
 
-def _status(row: Mapping[str, Any], cause: Cause | None) -> Status:
+def _status(row: Mapping[str, Any], cause: PlanCause | None) -> Status:
     """Return the status of a tensor: without a cause, what fits no layout is only unknown."""
     status: Status = row["status"]
     if status == "different" and cause is None:
@@ -95,7 +95,7 @@ def _status(row: Mapping[str, Any], cause: Cause | None) -> Status:
     return status
 
 
-def _tensor(row: Mapping[str, Any], cause: Cause | None) -> TensorDiff:
+def _tensor(row: Mapping[str, Any], cause: PlanCause | None) -> TensorDiff:
     shape = row["ranks_shape"]
     status = _status(row, cause)
     how: Any = "bits" if status == "same" else "exact"
@@ -113,7 +113,7 @@ def _tensor(row: Mapping[str, Any], cause: Cause | None) -> TensorDiff:
     )
 
 
-def _call(row: LayerRow, evidence: Evidence, cause: Cause | None) -> CallDiff:
+def _call(row: LayerRow, evidence: Evidence, cause: PlanCause | None) -> CallDiff:
     found = evidence.call(row)
     if found is None:
         return CallDiff(ref(row), None, "only_a", None, None, fault=False)
@@ -130,7 +130,7 @@ def _call(row: LayerRow, evidence: Evidence, cause: Cause | None) -> CallDiff:
     )  # fmt: skip
 
 
-def _state(row: Mapping[str, Any], cause: Cause | None) -> StateDiff:
+def _state(row: Mapping[str, Any], cause: PlanCause | None) -> StateDiff:
     name = row["name"]
     if row["value"]["ranks_shape"] is None:
         return StateDiff("parameter", name, None, "only_a")
@@ -155,7 +155,7 @@ def _reasons(
     state: Sequence[StateDiff],
     output: Sequence[TensorDiff],
     error: ErrorInfo | None,
-    cause: Cause | None,
+    cause: PlanCause | None,
 ) -> list[str]:
     if cause is None:
         return []

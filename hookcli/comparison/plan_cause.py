@@ -340,7 +340,8 @@ class CauseFinder:
         named = [row.name or ""]
         sentence = f"{_named(row)} {taken}{shapes}"
         if sources:
-            source = sources[0]
+            alike = [s for s in sources if s.type == row.type and s.name not in known.sharded]
+            source = alike[0] if alike else sources[0]
             made = known.call(source)
             rows = [] if made is None else made["outputs"]
             text = next(filter(None, map(known.layout, rows)), "a copy of the whole on each rank")

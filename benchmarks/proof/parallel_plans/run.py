@@ -1,4 +1,4 @@
-"""`python -m benchmarks.proof.parallel_plans.run [WORD…]`: right and mutated plans, and the rates.
+"""`python -m benchmarks.proof.parallel_plans.run [--held-out] [WORD…]`: plans and their rates.
 
 Each plan is a file that `hookcli diff` gets. A mutation is found if the exit status is 1, and named
 if the module that it changed, or a parameter of it, is the first that the report names.
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.proof.parallel_plans.cases import Case, mutated, right
+from benchmarks.proof.parallel_plans.held_out import held_out
 from benchmarks.timing import HOOKCLI
 
 HERE = Path(__file__).parent
@@ -45,10 +46,10 @@ def compare(case: Case, folder: Path) -> tuple[str, tuple[str, ...], str]:
 
 
 def main() -> None:
-    cases = [*right(), *mutated()]
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--held-out"]
+    every = held_out() if "--held-out" in sys.argv else (*right(), *mutated())
     cases = [
-        c for c in cases if not words or any(w in f"{c.model} {c.kind} {c.name}" for w in words)
+        c for c in every if not words or any(w in f"{c.model} {c.kind} {c.name}" for w in words)
     ]
     counts: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(AT_ONCE) as pool:

@@ -31,6 +31,7 @@ from hookcli.engine.parallel.recorder import (
 )
 from hookcli.engine.parallel.records import REFERENCE, file_of, read_records
 from hookcli.models.nested import dtype_name
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.rows.events import number
 from hookcli.spec.parallel import ParallelRun
 
@@ -189,7 +190,8 @@ def _whole(parts: Mapping[tuple[int, ...], torch.Tensor], words: Mapping[int, st
     for d in sorted(words, reverse=True):
         try:
             joined = combined(joined, d, words[d])
-        except (RuntimeError, IndexError, ValueError):
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise_if_out_of_memory(error)
             return None
     return next(iter(joined.values())) if len(joined) == 1 else None
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from hookcli.refusals import raise_if_out_of_memory
 from hookcli.spec.parallel import Mesh
 
 COPY, PARTIAL, MEAN = "replicate", "partial", "mean"
@@ -233,7 +234,8 @@ def _tried(
             same = False
         try:
             joined = combined(joined, d, words[d])
-        except (RuntimeError, IndexError):
+        except (RuntimeError, IndexError) as error:
+            raise_if_out_of_memory(error)
             return None
     if len(joined) != 1:
         return None

@@ -101,3 +101,8 @@ def hookcli_failed(error: str) -> str:
 def quantized_layers(types: str) -> str:
     """Return the message for a model whose output has no gradient, as its layers are quantized."""
     return f"backward cannot start: the model has quantized layers ({types}) without gradients"
+
+
+def names_no_function(reference: str) -> str:
+    """Return the message for a reference such as "file.py" that lacks the name of a function."""
+    return f"'{reference}' does not name a function"

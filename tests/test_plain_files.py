@@ -145,6 +145,7 @@ OTHERS = {
     ("actions/output_folder.py", "write"),
     ("cli/training/script_request.py", "_checked_script"),
     ("engine/loop/hooks.py", "most_nodes_read"),
+    ("engine/parallel/records.py", "read_records"),
     ("formats/html/bundle.py", "_read"),
     ("interpreters/names.py", "_made_by_uv"),
     ("memory.py", "_fields"),

@@ -399,6 +399,12 @@ _ROWS = (
         "two additional runs without hooks, each in a process of its own",
         Way.SEPARATE,
     ),
+    Probe(
+        "parallel_equal",
+        "a run of the model, and one of its plan on ranks, each in processes of their own",
+        Way.SEPARATE,
+        results={"parallel_equal": "parallel:PlanCompared"},
+    ),
 )
 
 PROBES: dict[str, Probe] = {row.name: row for row in _ROWS}

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, cast, get_args
 from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
-from hookcli.sentences import unknown
+from hookcli.sentences import names_no_function, unknown
+from hookcli.spec.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
 
-_KEYS = ("dtype", "device", "mode", "weights", "arg", "argv", "python")
+_KEYS = ("dtype", "device", "mode", "weights", "arg", "argv", "python", "parallel", "mesh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class SideText:
     text: str
     source: str
     settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether the side is a parallel plan of a model."""
+        return any(key in {"parallel", "mesh"} for key, _ in self.settings)
 
     @property
     def is_report(self) -> bool:
@@ -131,3 +137,27 @@ def prefix_side(error: HookcliError, name: str) -> HookcliError:
             problem.message = f"{name}: {problem.message}"
     error.message = f"{name}: {error.message}"
     return error
+
+
+def plan_of(side: SideText) -> ParallelPlan:
+    """Return the parallel plan of a side.
+
+    Raises
+    ------
+    RequestError : the function or the mesh is missing, or the mesh has another form.
+    """
+    given = dict(side.settings)
+    for key, example in (("parallel", "plan.py:apply"), ("mesh", "tp:2")):
+        if key not in given:
+            raise RequestError(
+                f"a parallel plan requires setting '{key}'",
+                place=side.text,
+                hint=f"add it, as in `&{key}={example}`",
+            )
+    if ":" not in given["parallel"]:
+        raise RequestError(
+            names_no_function(given["parallel"]),
+            place=side.text,
+            hint="write `parallel=plan.py:apply`",
+        )
+    return ParallelPlan(given["parallel"], parse_mesh(given["mesh"], side.text), side.text)

@@ -14,6 +14,7 @@ from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
+from hookcli.rules.parallel_equal import PROBE as PLAN_PROBE
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 from hookcli.text import counted
@@ -90,6 +91,17 @@ def note_verdict(report: Report, fail_on: FailOn, console: Console) -> None:
         console.note(verdict(report, fail_on))
 
 
+def _carrier(spec: Spec) -> Callable[..., WorkerResult]:
+    """Return what carries out a request; few of them need ranks for a parallel plan."""
+    if any(request.name == PLAN_PROBE for request in spec.probes):
+        from hookcli.worker.plans.checked import run_with_plans
+
+        return run_with_plans
+    from hookcli.worker.attempts import run
+
+    return run
+
+
 def run_in_worker(
     spec: Spec,
     console: Console,
@@ -105,8 +117,7 @@ def run_in_worker(
     InterruptedRun : a signal arrived, or stdout is a target and was closed.
 
     """
-    from hookcli.worker.attempts import run
-
+    run = _carrier(spec)
     ran = while_watched(
         functools.partial(run, spec),
         console,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -107,14 +108,14 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
         verdict="different" if reasons else "same",
         reasons=tuple(reasons),
         environment=a.environment,
-        a=_side(a),
-        b=_side(b),
+        a=side_of(a),
+        b=side_of(b),
         inputs=a.inputs,
         names=Names(names.prefix_a, names.prefix_b),
         weights=_weights(b),
-        calls=_counts(row.status for row in rows),
-        parameters=_counts(row.status for row in state if row.kind == "parameter"),
-        buffers=_counts(row.status for row in state if row.kind == "buffer"),
+        calls=counts(row.status for row in rows),
+        parameters=counts(row.status for row in state if row.kind == "parameter"),
+        buffers=counts(row.status for row in state if row.kind == "buffer"),
         first=first,
         first_inexact=finder.first_inexact(),
         order=order_diff,
@@ -125,18 +126,17 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     )
 
 
-def _side(report: Report) -> SideInfo:
+def side_of(report: Report) -> SideInfo:
+    """Return the model of a side, and how it was run."""
     model = report.model
     calls = len(report.layers)
     environment = report.environment
     return SideInfo(model.source, model.type, model.parameters, calls, report.run, environment)
 
 
-def _counts(statuses: Iterable[str]) -> Counts:
-    counts: dict[str, int] = {}
-    for status in statuses:
-        counts[status] = counts.get(status, 0) + 1
-    return Counts(**counts)
+def counts(statuses: Iterable[str]) -> Counts:
+    """Return how many rows have each status."""
+    return Counts(**Counter(statuses))
 
 
 def _weights(report: Report) -> Weights | None:

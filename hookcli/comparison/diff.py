@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.report.measured.compared import Weights
 from hookcli.report.report import Environment, Inputs, RunInfo
-from hookcli.report.values import Count, Index, Number, Real, Shape, Size
+from hookcli.report.values import Count, Index, Number, Real, Shape, Size, absent
 
 SCHEMA: Literal["hookcli.diff/1"] = "hookcli.diff/1"
 
@@ -173,6 +173,32 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class RankLayout:
+    """How the ranks have an output of a call: "shard(1) along tp", "partial along tp"."""
+
+    name: str
+    call: Index
+    path: str
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelInfo:
+    """The parallel plan of B. `named` are the modules or parameters that differ first.
+
+    `mesh` has the names and sizes of its dimensions, and `gradients` is the number of gradients
+    that were compared. Outputs that every rank has whole have no row in `layouts`.
+    """
+
+    plan: str
+    mesh: tuple[tuple[str, Count], ...]
+    ranks: Count
+    named: tuple[str, ...]
+    gradients: Count
+    layouts: tuple[RankLayout, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """The comparison of two runs."""
 
@@ -195,3 +221,4 @@ class Diff:
     rows: tuple[CallDiff, ...]
     state: tuple[StateDiff, ...]
     warnings: tuple[str, ...] = ()
+    parallel: ParallelInfo | None = absent()  # noqa: RUF009  # it is a field()

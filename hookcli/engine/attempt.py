@@ -140,6 +140,10 @@ class Session:
         if self._attempt.tensors != "real":
             return ()
         side = () if self._side is None else self._side.watchers(candidate, recording)
+        if self._spec.parallel is not None:
+            from hookcli.engine.parallel.recorder import ReferenceRecorder  # only beside a plan
+
+            side = (*side, ReferenceRecorder(self._spec.parallel.folder))
         if not self._spec.probes:
             return side
         from hookcli.engine.rule_watchers import rule_watchers  # only for runs that are judged

@@ -25,7 +25,7 @@ NEUTRAL = "neutral"  # the probe that runs the model without hooks
 
 Shape: TypeAlias = Literal[
     "glob", "globs", "path", "kind", "order", "shape", "dtype", "number", "count", "flag", "file",
-    "modes", "match", "part", "dimension", "word", "settings",
+    "modes", "match", "part", "dimension", "word", "settings", "function", "mesh",
 ]  # fmt: skip
 
 

@@ -72,11 +72,19 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
         ("no batch norm ran in train mode", ["batch_norm_single"]),
         ("the run was not compared with runs without hooks", ["neutral"]),
         ("the report does not list the hooks that the model had", ["no_hooks"]),
+        ("no ranks ran the plan: only `hookcli check` starts them", ["parallel_equal"]),
         ("only one rank ran: pass `--nproc 2` to run two ranks", ["ranks_agree"]),
     ],
 )  # fmt: skip
 def test_what_a_report_lacks_is_said_once(message, rules):
-    values = {"glob": "*", "globs": ("*",), "number": 1.0, "shape": "x"}
+    values = {
+        "glob": "*",
+        "globs": ("*",),
+        "number": 1.0,
+        "shape": "x",
+        "function": "plan.py:apply",
+        "mesh": "tp:2",
+    }
     for name in rules:
         rule = CATALOGUE[name]
         given = {one.name: values[one.shape] for one in rule.options if one.required}

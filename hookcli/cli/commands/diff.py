@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
+from hookcli.cli.diff_sides import (
+    SideRequest,
+    SideText,
+    parse_side,
+    plan_of,
+    prefix_side,
+    side_request,
+)
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import load_renderers, while_watched
 from hookcli.cli.flags import completions
@@ -51,7 +58,7 @@ class SideFlags:
     a: str = argument(
         "A model, a configuration (.yaml) or a saved report (.json). A model may have settings: "
         "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V"
-        "&argv=ARGS&python=PATH.",
+        "&argv=ARGS&python=PATH, and B a parallel plan: &parallel=FILE:FUNCTION&mesh=tp:2.",
         metavar="A",
         complete=completions.models,
     )
@@ -111,6 +118,10 @@ EXAMPLES = (
         "gradients too, with a larger tolerance",
         "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",
     ),
+    (
+        "a parallel plan against the model itself",
+        "hookcli diff model.py 'model.py?parallel=plan.py:apply&mesh=tp:2'",
+    ),
 )
 
 
@@ -151,7 +162,9 @@ def _run(flags: _Flags, console: Console) -> int:
     tolerances = parse_tolerances(flags.compare.tolerance)
     sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
     result: Diff | TrainingDiff
-    if any(side.is_report for side in sides):
+    if any(side.is_plan for side in sides):
+        result, targets, view = _of_plan(sides, tolerances, flags, console)
+    elif any(side.is_report for side in sides):
         result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
         result, targets, view = _of_models(sides, tolerances, flags, console)
@@ -268,6 +281,64 @@ def _of_models(
 
         raise prefix_side(run_error(result.report), result.side.upper())
     return result, targets, a.request.view
+
+
+def _of_plan(
+    sides: tuple[SideText, SideText],
+    tolerances: Tolerances,
+    flags: _Flags,
+    console: Console,
+) -> tuple[Diff, tuple[Target, ...], View]:
+    """Compare a model with its parallel plan, on ranks of this machine."""
+    from hookcli.comparison.plan_diff import compare_plan
+    from hookcli.report.report import Report
+    from hookcli.worker.plans.ranked import PlanRequest, run_plan
+
+    _check_plan_sides(sides, flags)
+    plan = plan_of(sides[1])
+    a, b = (
+        _side(name, side, "grads", flags, console) for name, side in zip("AB", sides, strict=True)
+    )
+    targets = parse_targets(flags.output, read=[*a.read, *b.read], console=console, kinds=("diff",))
+    request = PlanRequest(a.request.spec, b.request.spec, plan, tolerances.given)
+    outcome = while_watched(
+        functools.partial(run_plan, request),
+        console,
+        targets,
+        lambda: load_renderers(targets, "diff"),
+    )
+    if isinstance(outcome, Report):
+        from hookcli.cli.run_error import run_error
+
+        raise prefix_side(run_error(outcome), "A")
+    source = sides[1].source
+    diff = compare_plan(outcome.reference, outcome.compared, outcome.error, plan, source)
+    return diff, targets, a.request.view
+
+
+def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:
+    """Check that A is a model and B its plan.
+
+    Raises
+    ------
+    RequestError : A is a plan or a report, or a flag cannot be combined with a plan.
+    """
+    if sides[0].is_plan or sides[0].is_report:
+        raise RequestError(
+            "a parallel plan can only be compared with a model, as A",
+            place=sides[0].text,
+            hint="write the model first: `hookcli diff A 'A?parallel=plan.py:apply&mesh=tp:2'`",
+        )
+    for flag, given in (
+        ("--own-weights", flags.compare.own_weights),
+        ("--save", flags.compare.save is not None),
+    ):
+        if given:
+            raise RequestError(
+                f"{flag} cannot be combined with a parallel plan",
+                place=sides[1].text,
+                hint=f"remove `{flag}`",
+            )
 
 
 def _folder(name: str | None) -> Path | None:

@@ -21,12 +21,14 @@ from hookcli.config.parse.scalars import (
     Validator,
     reject,
 )
+from hookcli.errors import RequestError
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.order_patterns import MOST
 from hookcli.sentences import unknown
 from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.inputs import DTYPES, LARGEST
+from hookcli.spec.parallel import parse_mesh
 
 _LISTING = "run `hookcli list rules`"
 _SHAPE_HINT = "write `shape: [B, 3, '*', 32]`"
@@ -70,6 +72,13 @@ def _dtype(item: Node, text: str) -> str:
     if bare not in DTYPES:
         raise NodeError(item, unknown("dtype", text), suggest(text, DTYPES))
     return bare
+
+
+def _mesh(item: Node, text: str) -> str:
+    try:
+        return parse_mesh(text, "mesh").text()
+    except RequestError as error:
+        raise NodeError(item, error.message, error.hint or "") from None
 
 
 def _count(item: Node, number: float) -> int:
@@ -128,6 +137,8 @@ _SHAPES: dict[str, Validator] = {
     "part": Choice(("output", "input", "parameter")),
     "dimension": Integer(0, 63),
     "word": Text("a name"),
+    "function": Refined(Text("a function such as plan.py:apply"), paths.code),
+    "mesh": Refined(Text("names with sizes such as tp:2"), _mesh),
     "settings": Refined(Fields({}, rest=Data()), _settings),
 }
 _RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)

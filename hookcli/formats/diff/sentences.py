@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookcli.comparison.diff import Counts, Diff, ExactDiff, SideInfo
+from hookcli.comparison.diff import Counts, Diff, ExactDiff, ParallelInfo, SideInfo
+from hookcli.comparison.plan_diff import compared_sentence
 from hookcli.console import escape
 from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.summary import interpreter, target
@@ -24,6 +25,8 @@ def _side(side: SideInfo) -> str:
 def head(diff: Diff) -> list[tuple[str, str]]:
     """Return (label, text) lines about A, B, the batch and the weights."""
     lines = [("A", _side(diff.a)), ("B", _side(diff.b))]
+    if diff.parallel is not None:
+        return [*lines, *_plan(diff, diff.parallel)]
     if diff.inputs is not None:
         lines.append(("Batch", f"{diff.inputs.origin}, the same for A and B"))
         lines += [(label.title(), text) for label, text in target(diff.inputs)]
@@ -34,6 +37,17 @@ def head(diff: Diff) -> list[tuple[str, str]]:
         lines.append(("Loss", f"{escape(diff.a.run.loss)}, {a} in A and {b} in B"))
     if diff.weights is not None or not diff.calls.unknown:
         lines.append(("Weights", weights(diff)))
+    return lines
+
+
+def _plan(diff: Diff, parallel: ParallelInfo) -> list[tuple[str, str]]:
+    """Return (label, text) lines about a parallel plan and what it got."""
+    mesh = ", ".join(f"{escape(name)} {size}" for name, size in parallel.mesh)
+    lines = [("Plan", f"{escape(parallel.plan)} on {parallel.ranks} ranks, mesh {mesh}, gloo")]
+    if diff.inputs is not None:
+        lines.append(("Batch", f"{diff.inputs.origin}, the same for A and all ranks of B"))
+    if diff.a.run.loss is not None and diff.a.run.losses:
+        lines.append(("Loss", f"{escape(diff.a.run.loss)}, {figure(diff.a.run.losses[-1])} in A"))
     return lines
 
 
@@ -154,6 +168,8 @@ def last_line(diff: Diff) -> str:
     """Return the verdict: SAME or DIFFERENT, and why."""
     if diff.verdict == "different":
         return f"DIFFERENT: {escape(', '.join(diff.reasons))}"
+    if diff.parallel is not None:
+        return _equal(diff)
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f", but {has} no counterpart" if alone else ""
@@ -164,6 +180,13 @@ def last_line(diff: Diff) -> str:
     if diff.calls.close or diff.parameters.close:
         return f"SAME within tolerance: differences of at most {largest(diff)} of a norm{rest}"
     return f"SAME: bitwise equal{rest}"
+
+
+def _equal(diff: Diff) -> str:
+    """Return the verdict on a plan that equals its reference, and what was compared."""
+    unknown = diff.calls.unknown
+    rest = f"; {counted(unknown, 'layer')} could not be compared" if unknown else ""
+    return f"EQUAL within tolerance: {compared_sentence(diff)}{rest}"
 
 
 def largest(diff: Diff) -> str:

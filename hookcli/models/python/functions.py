@@ -14,7 +14,7 @@ from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.python.importing import import_file, own_path
 from hookcli.models.sources.file_errors import LIBRARIES, file_not_found
-from hookcli.sentences import cannot_import, missing_name, no_module
+from hookcli.sentences import cannot_import, missing_name, names_no_function, no_module
 from hookcli.text import nearest, try_instead
 
 
@@ -31,7 +31,7 @@ def function_of(reference: str, place: str) -> Callable[..., Any]:
     source, colon, name = reference.rpartition(":")
     if not colon or not name:
         raise RequestError(
-            f"'{reference}' does not name a function",
+            names_no_function(reference),
             place=place,
             hint="write `file.py:name`, `package.module:name` or `torch.ops.namespace.name`",
         )

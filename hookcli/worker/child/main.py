@@ -115,7 +115,12 @@ def _run_job(job: Job, progress: _Progress) -> ReportMessage:
 
     if job.attempt.rank is None:  # process groups ask the compiler to clear its caches
         lazy_compiler.install(fake=job.attempt.tensors == "fake")
-    outcome = Session(job.spec, job.attempt, progress, progress.doing).run()
+    if job.spec.parallel is not None and job.spec.parallel.role != "reference":
+        from hookcli.engine.parallel.run import run_parallel  # only for a plan
+
+        outcome = run_parallel(job.spec, job.attempt, job.spec.parallel, progress)
+    else:
+        outcome = Session(job.spec, job.attempt, progress, progress.doing).run()
     text = to_json(outcome.report)
     return ReportMessage(
         text,

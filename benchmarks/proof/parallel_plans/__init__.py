@@ -1,0 +1,1 @@
+"""Parallel plans, right and mutated: whether `hookcli diff` names the module that was changed."""

@@ -1,0 +1,1 @@
+"""Parallel plans: the processes that compare a plan with its model, for `diff` and for `check`."""

@@ -31,7 +31,12 @@ from hookcli.engine.probes.trainability.loss_graph import (
     Node,
     nodes_behind,
 )
-from hookcli.engine.probes.trainability.unregistered import PROBE, leaves_of_graph, unregistered
+from hookcli.engine.probes.trainability.unregistered import (
+    PROBE,
+    leaves_behind,
+    leaves_of_graph,
+    unregistered,
+)
 from hookcli.models import places
 from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
@@ -158,11 +163,17 @@ class LossLook(Observer):
                     more = look(node)
                 except RuntimeError:
                     continue
-                if more is not None:
+                if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
                     self.facts.add("loss_values", more[0], place, **more[1])
         turned = negated(start)
         if turned is not None:
             self.facts.add("loss_values", turned[0], place, **turned[1])
+
+    def _trains(self, node: Any) -> bool:
+        """Return whether an optimizer has a parameter of the target of a loss: else it stays."""
+        held = {id(p) for one in self._optimizers for p in parameters_of(one)}
+        target = node.next_functions[1][0]
+        return any(id(leaf) in held for leaf, _ in leaves_behind(target))
 
     # The source.
 

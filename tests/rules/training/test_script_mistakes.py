@@ -5,6 +5,7 @@ The expected steps, counts and names are worked out by hand.
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -807,3 +808,27 @@ def test_rules_that_had_nothing_to_judge_are_told_apart_from_those_that_could_no
     skipped = {row.rule: row for row in report.unexamined}
     assert skipped["clipping_used"].unseen
     assert skipped["eval_while_training"].unseen
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_target_with_a_gradient_moves_only_if_an_optimizer_has_its_parameters(own):
+    """Q-learning: the target network may collect gradients that nobody uses."""
+
+    def train():
+        net = nn.Linear(6, 2)
+        copied = nn.Linear(6, 2)
+        target = net if own else copied
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(12):
+            states, after = torch.randn(2, 16, 6)
+            values = net(states).gather(1, torch.zeros(16, 1, dtype=torch.int64))
+            wanted = torch.ones(16, 1) + 0.9 * target(after).max(1)[0].view(-1, 1)
+            optimizer.zero_grad()
+            nn.functional.mse_loss(values, wanted).backward()
+            optimizer.step()
+            if step % 4 == 0:
+                copied.load_state_dict(net.state_dict())
+
+    found = findings(judged(train), "loss_values")
+    assert [message for message in found if "moves the target" in message] == (found if own else [])
+    assert bool(found) is own

@@ -94,8 +94,14 @@ def _same_memory(held: torch.Tensor, leaf: torch.Tensor) -> bool:
 
 
 def leaves_of_graph(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
-    """Yield each leaf of a graph with the number of a node that uses it."""
-    waiting = [] if start.grad_fn is None else [start.grad_fn]
+    """Yield each leaf of the graph of a tensor with the number of a node that uses it."""
+    if start.grad_fn is not None:
+        yield from leaves_behind(start.grad_fn)
+
+
+def leaves_behind(start: Any) -> Iterator[tuple[torch.Tensor, int]]:
+    """Yield each leaf of the graph behind a node with the number of a node that uses it."""
+    waiting = [start]
     seen = set(waiting)
     while waiting:
         node = waiting.pop()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -87,24 +88,25 @@ def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
         raise ValueError(f"{where}: {first['msg']}") from None
 
 
-# The fields that are omitted from the JSON instead of written as null, by class.
-_OMITTED = {
-    name: {field.name for field in fields(row) if field.metadata.get("absent")}
-    for module in (report, events, steps, training)
-    for name, row in vars(module).items()
-    if isinstance(row, type) and is_dataclass(row)
-}
+def _omitted(modules: Iterable[ModuleType]) -> dict[str, set[str]]:
+    """Return the fields that are omitted from the JSON instead of written as null, by class."""
+    return {
+        name: {field.name for field in fields(row) if field.metadata.get("absent")}
+        for module in modules
+        for name, row in vars(module).items()
+        if isinstance(row, type) and is_dataclass(row)
+    }
 
 
-def _close(node: dict[str, Any]) -> dict[str, Any]:
+def _close(node: dict[str, Any], omitted: Mapping[str, set[str]]) -> dict[str, Any]:
     """Forbid unknown keys, and require those that are always written."""
     names = node.get("properties")
     if names is None:
         return node
     for default in names.values():
         default.pop("default", None)
-    omitted = _OMITTED.get(node.get("title", ""), set())
-    required = [name for name in names if name not in omitted]
+    left_out = omitted.get(node.get("title", ""), set())
+    required = [name for name in names if name not in left_out]
     return {**node, "required": required, "additionalProperties": False}
 
 
@@ -119,10 +121,16 @@ def training_schema() -> dict[str, Any]:
     return closed(made, TRAINING_SCHEMA, "hookcli run")
 
 
-def closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:
-    """Return the schema of a document with its header, which forbids unknown keys."""
-    schema = _close(made)
-    schema["$defs"] = {key: _close(node) for key, node in schema["$defs"].items()}
+def closed(
+    made: dict[str, Any], name: str, title: str, more: Sequence[ModuleType] = ()
+) -> dict[str, Any]:
+    """Return the schema of a document with its header, which forbids unknown keys.
+
+    `more` are the modules whose dataclasses are in the document, beside those of reports.
+    """
+    omitted = _omitted((report, events, steps, training, *more))
+    schema = _close(made, omitted)
+    schema["$defs"] = {key: _close(node, omitted) for key, node in schema["$defs"].items()}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://hookcli.dev/schema/{name.replace('/', '-')}.json",

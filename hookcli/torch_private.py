@@ -66,6 +66,22 @@ NAMES: dict[str, Private] = {
     "execution_engine": Private(
         "torch.autograd:Variable._execution_engine", "queues callbacks at the end of backward"
     ),
+    # torch.compile
+    "skip_code": Private(
+        "torch._dynamo.eval_frame:skip_code", "a hook that runs outside of compiled code stays so"
+    ),
+    "current_translator": Private(
+        "torch._dynamo.symbolic_convert:InstructionTranslator.current_tx",
+        "what Dynamo traces now: the body of an operator may not write",
+    ),
+    "CompileContext": Private(
+        "torch._guards:CompileContext", "the number of the compilation that runs"
+    ),
+    "set_creation_meta": Private(
+        "torch._C._autograd:_set_creation_meta",
+        "lets a script write in place to what an observer of gradients returned",
+    ),
+    "CreationMeta": Private("torch._C._autograd:CreationMeta", "its argument"),
     # dispatch
     "disable_current_modes": Private(
         "torch.utils._python_dispatch:_disable_current_modes",
@@ -324,6 +340,11 @@ if TYPE_CHECKING:
     shut_down_workers: Callable[[Any], None]
     is_functorch_wrapped_tensor: Callable[[Any], bool]
     log_api_usage_once: Callable[[str], None]
+    skip_code: Callable[[Any], None]
+    current_translator: Callable[[], Any]
+    CompileContext: Any
+    set_creation_meta: Callable[[Any, Any], None]
+    CreationMeta: Any
     peek_interpreter_stack: Callable[[], Any]
     mkldnn: Any
     jit_pass_lint: Callable[[Any], None]

@@ -1,0 +1,219 @@
+"""The hooks that compiled code contains, and the figures of layers that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from hookcli.hooks.traced.slots import Slots
+from hookcli.models import module_tree
+from hookcli.models.nested import leaves, shape_of
+from hookcli.torch_private import get_tracing_state, peek_interpreter_stack
+
+_MOST_EAGER = 10_000  # calls outside of compiled code between two resets
+
+
+class LayerFigures(NamedTuple):
+    """Figures of one tensor of a layer's output, the means over `calls` calls of one call site.
+
+    `values` and `gradient` are by the names of `Slots.columns`: those of the tensor, and of its
+    gradient. The gradient is None if none was seen. `bad_inputs` counts the calls with an input
+    that is not finite; None if nothing looked at inputs. `path` names the tensor in the output.
+    `compiled` tells whether compiled code wrote the figures.
+    """
+
+    name: str
+    module: nn.Module
+    calls: int
+    shape: tuple[int | None, ...] | None
+    dtype: torch.dtype | None
+    path: str
+    values: dict[str, float]
+    gradient: dict[str, float] | None
+    bad_inputs: int | None
+    compiled: bool
+
+
+@dataclass(slots=True)
+class _Eager:
+    """A tensor of a call that was not compiled; its figures are still on the device."""
+
+    order: int
+    shape: tuple[int | None, ...]
+    dtype: torch.dtype
+    path: str
+    values: torch.Tensor
+    gradient: torch.Tensor | None = None
+    bad_input: torch.Tensor | None = None
+
+
+@dataclass(slots=True)
+class TracedLayers:
+    """The hooks of a process whose figures compiled code writes.
+
+    They must be attached before the compiler traces a call of the module. Compiled code always
+    writes; calls outside of it are observed while one of the roots is open.
+    """
+
+    slots: Slots
+    _hooks: dict[int, Any] = field(default_factory=dict)  # by the id of the module
+    _handles: list[Any] = field(default_factory=list)
+    _eager: dict[int, list[_Eager]] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)  # ids of roots
+    _many: int = 0
+
+    def attach(self, root: nn.Module) -> None:
+        """Attach hooks to the modules of a tree that have none yet, and open it."""
+        from hookcli.hooks.traced.traced_hook import TracedHook, leave_uncompiled, start
+
+        start(self.slots)
+        new = [m for m, _ in module_tree.modules(root) if id(m) not in self._hooks]
+        if not any(module._forward_hooks or module._forward_pre_hooks for module in new):
+            leave_uncompiled(new)
+        for module in new:
+            if type(module).forward is nn.Module.forward:  # a ModuleList has none
+                continue
+            hook = self._hooks[id(module)] = TracedHook(module, self.slots, self._observe)
+            self._handles.append(module.register_forward_hook(hook))
+        self._open.add(id(root))
+
+    def detach(self) -> None:
+        """Remove the hooks. Code that was compiled with them goes on writing."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._eager.clear()
+        self._open.clear()
+
+    def reset(self, root: nn.Module) -> None:
+        """Forget what was written so far for the modules of a root, and open it."""
+        hooks = [hook for _, _, hook in self._hooks_in(root)]
+        rows = [row for hook in hooks for row in hook.rows()]
+        if rows:
+            with torch.no_grad():
+                torch._foreach_zero_(rows)
+        for hook in hooks:
+            for probe in hook.probes():
+                probe.grad = None
+        self._close(root)
+        self._open.add(id(root))
+
+    def _close(self, root: nn.Module) -> None:
+        self._open.discard(id(root))
+        for _, module, _ in self._hooks_in(root):
+            self._many -= len(self._eager.pop(id(module), ()))
+
+    def _hooks_in(self, root: nn.Module) -> Iterator[tuple[str, nn.Module, Any]]:
+        for module, names in module_tree.modules(root):
+            hook = self._hooks.get(id(module))
+            if hook is not None:
+                yield names[0], module, hook
+
+    def read(self, root: nn.Module) -> list[LayerFigures]:
+        """Return the figures since the last reset, in the order in which calls were traced.
+
+        It waits for the device, and closes the root.
+        """
+        found: list[tuple[tuple[int, int], LayerFigures]] = []
+        after = 0
+        for number, (name, module, hook) in enumerate(self._hooks_in(root)):
+            after = min(hook.traced.values(), default=after)
+            for figures, order in self._of_hook(name, module, hook):
+                # A call whose code was compiled for another module follows the one before it.
+                found.append(((after if order is None else order, number), figures))
+        self._close(root)
+        found.sort(key=lambda pair: pair[0])
+        return [figures for _, figures in found]
+
+    def _of_hook(
+        self, name: str, module: nn.Module, hook: Any
+    ) -> Iterator[tuple[LayerFigures, int | None]]:
+        columns = self.slots.columns
+        rows, probes = _lists(hook.rows()), hook.probes()
+        for key, row, probe in zip(hook.keys, rows, probes, strict=True):
+            if not row[0]:
+                continue
+            place = self.slots.places[key]
+            figures = LayerFigures(
+                name,
+                module,
+                int(row[0]),
+                place.shape,
+                place.dtype,
+                place.path,
+                _means(row, columns) or {},
+                None if probe.grad is None else _means(probe.grad.tolist(), columns),
+                int(row[len(columns)]) if len(row) > len(columns) else None,
+                compiled=True,
+            )
+            yield figures, hook.traced.get(key)
+        for one in self._eager.get(id(module), ()):
+            figures = LayerFigures(
+                name,
+                module,
+                1,
+                one.shape,
+                one.dtype,
+                one.path,
+                _means(one.values.tolist(), columns) or {},
+                None if one.gradient is None else _means(one.gradient.tolist(), columns),
+                None if one.bad_input is None else int(one.bad_input),
+                compiled=False,
+            )
+            yield figures, one.order
+
+    def _observe(self, module: nn.Module, args: Any, output: Any) -> None:
+        """Observe a call outside of compiled code."""
+        if not self._open or get_tracing_state() is not None or peek_interpreter_stack():
+            return
+        from hookcli.hooks.traced.traced_hook import bad_input, is_readable, row_of
+
+        columns = len(self.slots.columns)
+        known = self._eager.setdefault(id(module), [])
+        traced = self._hooks[id(module)].traced
+        for path, tensor, _ in leaves(output):
+            if not is_readable(tensor) or self._many >= _MOST_EAGER:
+                continue
+            self._many += 1
+            order = traced.setdefault(f"call {len(known)}", next(self.slots.order))
+            one = _Eager(order, shape_of(tensor), tensor.dtype, path, row_of(tensor, columns))
+            if self.slots.is_wide:
+                one.bad_input = bad_input(args)
+            known.append(one)
+            if tensor.requires_grad:
+                tensor.register_hook(_GradientHook(one, columns))  # type: ignore[no-untyped-call]
+
+
+class _GradientHook:
+    """Notes the figures of the gradient of a tensor."""
+
+    def __init__(self, one: _Eager, columns: int) -> None:
+        self._one, self._columns = one, columns
+
+    def __call__(self, gradient: torch.Tensor) -> None:
+        """Note them; autograd calls this."""
+        from hookcli.hooks.traced.traced_hook import is_readable, row_of
+
+        if is_readable(gradient):
+            row, known = row_of(gradient, self._columns), self._one.gradient
+            self._one.gradient = row if known is None else known + row
+
+
+def _lists(rows: Sequence[torch.Tensor]) -> list[list[float]]:
+    """Return the values of rows of one size, which are on one device."""
+    found: list[list[float]] = torch.stack(list(rows)).tolist() if rows else []
+    return found
+
+
+def _means(row: Sequence[float], columns: Sequence[str]) -> dict[str, float] | None:
+    """Return the means of sums over calls; None if there was none. NaN and Inf are not divided."""
+    if not row[0]:
+        return None
+    return {
+        name: value if name in {"nans", "infs"} else value / row[0]
+        for name, value in zip(columns[1:], row[1:], strict=False)
+    }

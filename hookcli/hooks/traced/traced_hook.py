@@ -1,0 +1,259 @@
+"""A forward hook that torch.compile traces, so that compiled code writes figures of a layer.
+
+Importing this module imports the compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.hooks.portable import Portable
+from hookcli.hooks.traced.slots import NONE, Slots
+from hookcli.torch_private import CreationMeta, FakeTensor, set_creation_meta, skip_code
+
+# Modules that return a new tensor and keep no reference to it.
+_FRESH = {
+    nn.Linear, nn.Bilinear, nn.Embedding, nn.LayerNorm, nn.GroupNorm, nn.SyncBatchNorm,
+    nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d,
+    nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d,
+    nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
+}  # fmt: skip
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+_TENSORS = 8  # of one output
+_slots = Slots()  # those that note shapes
+
+
+class _Inert:
+    """What a copy of the hook is: the copy of a module is not observed."""
+
+    def __call__(self, *_: Any) -> None: ...
+
+
+class TracedHook(Portable, guarded=True):
+    """The hook on one module.
+
+    Compiled code writes into `row…` and, through the gradients of `probe…`, what belongs to a
+    place; both are attributes, because Dynamo uses its code again for other hooks that have them.
+    `traced` has the keys of the places that were traced for this module, with their order.
+    `eager(output)` is called outside of compiled code.
+    """
+
+    def __init__(
+        self, module: nn.Module, slots: Slots, eager: Callable[[nn.Module, Any, Any], None]
+    ) -> None:
+        self.kind = type(module)
+        self.device = _device_of(module)
+        self.is_fresh = self.kind in _FRESH and not module._forward_hooks
+        self.is_wide = slots.is_wide
+        self.keys: list[str] = []
+        self.traced: dict[str, int] = {}
+        self._slots = slots
+        self._eager = eager
+        slots.add(self)
+
+    def make_room(self, key: str) -> None:
+        """Make the tensors of a place: a row for values, a probe for gradients."""
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64
+        size = len(self._slots.columns)
+        row = torch.zeros(size + self.is_wide, dtype=dtype, device=self.device)
+        probe = torch.zeros(size, dtype=dtype, device=self.device, requires_grad=True)
+        self.keys.append(key)
+        setattr(self, f"row{key}", row)
+        setattr(self, f"probe{key}", probe)
+
+    def rows(self) -> list[torch.Tensor]:
+        """Return the rows of all places."""
+        return [getattr(self, f"row{key}") for key in self.keys]
+
+    def probes(self) -> list[torch.Tensor]:
+        """Return the probes of all places."""
+        return [getattr(self, f"probe{key}") for key in self.keys]
+
+    @torch.compiler.assume_constant_result
+    def take(self, path: str) -> str:
+        """Return the key of the place of a tensor of the call that is traced; Dynamo calls this."""
+        try:
+            return self._slots.take(self, path)
+        except Exception:  # noqa: BLE001  # internals of another torch: the call is not observed
+            return NONE
+
+    @torch.compiler.disable
+    def outside(self, module: nn.Module, args: Any, output: Any) -> None:
+        """Observe a call that is not compiled."""
+        self._eager(module, args, output)
+
+    def __call__(self, module: nn.Module, args: Any, output: Any) -> Any:
+        """Observe a call; PyTorch calls this, or Dynamo traces it."""
+        if not torch.is_grad_enabled():
+            return None
+        if not torch.compiler.is_compiling():
+            return self.outside(module, args, output)
+        if type(output) is torch.Tensor:
+            return self.seen(output, args, "")
+        if type(output) is tuple:
+            return tuple([self.part(output[i], args, i) for i in range(len(output))])
+        if type(output) is list:
+            for i in range(len(output)):
+                output[i] = self.part(output[i], args, i)
+        return None
+
+    def part(self, part: Any, args: Any, number: int) -> Any:
+        """Return a part of an output; a tensor is observed."""
+        if type(part) is torch.Tensor and number < _TENSORS:
+            seen = self.seen(part, args, f"[{number}]")
+            return part if seen is None else seen
+        return part
+
+    def seen(self, tensor: torch.Tensor, args: Any, path: str) -> torch.Tensor | None:
+        """Return the tensor so that figures of it and of its gradient are written."""
+        if tensor.dtype not in _DTYPES or tensor.is_sparse or tensor.is_nested:
+            return None
+        key = self.take(path)
+        if key == NONE:
+            return None
+        row, probe = getattr(self, "row" + key), getattr(self, "probe" + key)
+        if row.device != tensor.device:
+            return None
+        inputs = _first(args) if self.is_wide else None
+        return observe(tensor, row, probe, inputs, key, self.is_fresh)
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
+        return _Inert()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Inert, ()
+
+
+def _first(args: Any) -> Any:
+    """Return the first input whose values can be looked at."""
+    for value in args:
+        if type(value) is torch.Tensor and value.dtype in _DTYPES and not value.is_sparse:
+            return value
+    return None
+
+
+def _device_of(module: nn.Module) -> torch.device:
+    for tensor in (*module.parameters(), *module.buffers()):
+        return torch.device("cpu") if tensor.is_meta else tensor.device
+    return torch.get_default_device()
+
+
+def row_of(tensor: torch.Tensor, columns: int) -> torch.Tensor:
+    """Return the figures of a tensor outside of compiled code, in 64 bits."""
+    with torch.no_grad():
+        return torch.stack(_figures(tensor.detach(), columns, torch.float64))
+
+
+def bad_input(args: Any) -> torch.Tensor:
+    """Return 1 if the first input has a value that is not finite, else 0."""
+    inputs = _first(args)
+    one = torch.ones((), device=None if inputs is None else inputs.device)
+    return _bad(inputs, one)
+
+
+def _bad(inputs: torch.Tensor | None, one: torch.Tensor) -> torch.Tensor:
+    return one - one if inputs is None else one - torch.isfinite(inputs).all().to(one.dtype)
+
+
+def is_readable(tensor: Any) -> bool:
+    """Return whether a value is a tensor whose figures are written."""
+    return (
+        type(tensor) is torch.Tensor
+        and tensor.dtype in _DTYPES
+        and not tensor.is_sparse
+        and not tensor.is_nested
+    )
+
+
+def _figures(tensor: torch.Tensor, columns: int, dtype: torch.dtype) -> list[torch.Tensor]:
+    """Return 1 and the figures of a tensor, as many as there are columns: see `ALL`."""
+    wide = torch.float64 if tensor.dtype is torch.float64 else torch.float32
+    norm = torch.linalg.vector_norm(tensor, dtype=wide)
+    found = [torch.ones_like(norm), torch.full_like(norm, tensor.numel()), norm]
+    if columns > len(found):
+        largest = norm
+        if tensor.numel():
+            largest = torch.linalg.vector_norm(tensor, math.inf, dtype=wide)
+        nans, infs = torch.isnan(tensor).sum(), torch.isinf(tensor).sum()
+        found += [tensor.mean(dtype=wide), largest, nans.to(wide), infs.to(wide)]
+    return [one.to(dtype) for one in found]
+
+
+@torch.compiler.allow_in_graph
+def observe(
+    tensor: torch.Tensor,
+    row: torch.Tensor,
+    probe: torch.Tensor,
+    inputs: torch.Tensor | None,
+    key: str,
+    is_fresh: bool,
+) -> torch.Tensor:
+    """Add the figures of a tensor to a row; return it so that its gradient's reach the probe.
+
+    Dynamo puts the call into its graph, and AOTAutograd traces what is done here. What is returned
+    is the tensor itself for autograd's views and for writes in place: see `_Gradient`.
+    """
+    if type(tensor) is FakeTensor:
+        _slots.note(key, tensor)
+    values = tensor.detach()
+    found = _figures(values, probe.shape[0], probe.dtype)
+    if row.shape[0] > probe.shape[0]:
+        found.append(_bad(inputs, found[0]))
+    row.add_(torch.stack(found))
+    if not (tensor.requires_grad and torch.is_grad_enabled()):
+        return tensor
+    apart = is_fresh and not tensor._is_view()
+    seen: torch.Tensor = _Gradient.apply(tensor, probe, apart)  # type: ignore[no-untyped-call]
+    if not apart:
+        set_creation_meta(seen, CreationMeta.DEFAULT)
+    return seen
+
+
+class _Gradient(torch.autograd.Function):
+    """The identity, whose backward gives the figures of the gradient to the probe as its gradient.
+
+    So they leave the graph as gradients of parameters do: nothing is written in backward, and
+    nothing is kept for it. Its output shares the memory of the input. It is a view, which autograd
+    follows through writes in place to what it is a view of; the gradient then does not pass here,
+    and is not known. Only the output of a module that nothing else can hold is `apart`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor, probe: torch.Tensor, apart: bool) -> torch.Tensor:
+        """Return the tensor."""
+        ctx.set_materialize_grads(False)
+        ctx.columns, ctx.dtype = probe.shape[0], probe.dtype
+        return tensor.detach() if apart else tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """Return the gradient, and its figures for the probe."""
+        (gradient,) = gradients
+        if gradient is None:
+            return None, None, None
+        figures = _figures(gradient.detach(), ctx.columns, ctx.dtype)
+        return gradient, torch.stack(figures), None
+
+
+def start(slots: Slots) -> None:
+    """Let shapes be noted in these places."""
+    global _slots
+    _slots = slots
+
+
+def leave_uncompiled(modules: Any) -> None:
+    """Let Dynamo skip the frames that it skips on modules without hooks.
+
+    It compiles `forward` of a module of torch.nn that has hooks by itself, where compiled code
+    does not call it. This changes nothing while it traces a call of such a module.
+    """
+    skip_code(TracedHook.__call__.__code__)
+    for module in modules:
+        kind = type(module)
+        if kind.__module__.startswith("torch.nn."):
+            skip_code(kind.forward.__code__)

@@ -74,6 +74,9 @@ NAMES: dict[str, Private] = {
         "torch._dynamo.symbolic_convert:InstructionTranslator.current_tx",
         "what Dynamo traces now: the body of an operator may not write",
     ),
+    "compile_callbacks": Private(
+        "torch._dynamo.callback:callback_handler", "tells that a compilation begins"
+    ),
     "CompileContext": Private(
         "torch._guards:CompileContext", "the number of the compilation that runs"
     ),
@@ -343,6 +346,7 @@ if TYPE_CHECKING:
     skip_code: Callable[[Any], None]
     current_translator: Callable[[], Any]
     CompileContext: Any
+    compile_callbacks: Any
     set_creation_meta: Callable[[Any, Any], None]
     CreationMeta: Any
     peek_interpreter_stack: Callable[[], Any]

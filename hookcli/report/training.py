@@ -37,7 +37,7 @@ class Tracking:
 
     `detached` is the reason why hookcli stopped observing, after an error of its own. `job` names
     the start of all ranks, and `started` is its time on this rank, in seconds since 1970, if there
-    are several.
+    are several. `compiled` is how layers inside of compiled code were observed, if they were.
     """
 
     preset: str
@@ -50,6 +50,7 @@ class Tracking:
     detached: str | None = absent()  # it is a field()
     job: str | None = absent()  # it is a field()
     started: Count | None = absent()  # noqa: RUF009  # it is a field()
+    compiled: str | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class FirstNonFinite:
     `what` is what was seen first: "loss" or "gradient". `layer`, `operator` and `place` name where
     it was made, as far as that could be found; `found_by` tells how: "replay" of the step, "graph"
     from the nodes of autograd between the outputs and the loss, "parameters" whose values were not
-    finite before the step, or "gradients" of parameters that are not finite. The layer is "" if it
+    finite before the step, "gradients" of parameters that are not finite, or "compiled" code, which
+    hooks made write figures of layers. The layer is "" if it
     is the root. `phase` is the phase in which it was made. `inputs` are the operator's, each with
     its finite range. `reason` is a sentence. `batch` is the file with the batch of the step.
     """
@@ -84,7 +86,7 @@ class FirstNonFinite:
     place: str | None
     inputs: tuple[dict[str, Any], ...]
     reason: str | None
-    found_by: Literal["replay", "graph", "parameters", "gradients"] | None
+    found_by: Literal["replay", "graph", "parameters", "gradients", "compiled"] | None
     batch: str | None = absent()  # it is a field()
     leaves: tuple[Leaf, ...] = ()
 

@@ -261,7 +261,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         target = in_record(first.record, target)
     yield RuleFinding(
         "fail", target, "first", first_sentence(first), first.what, 0, first.place,
-        step=first.step, advice=_advice_about(first),
+        step=first.step, advice=_advice_about(first, report),
     )  # fmt: skip
 
 
@@ -281,7 +281,7 @@ def first_sentence(first: FirstNonFinite) -> str:
     return f"{FIRST[first.what]} is not finite at {step}{at}{reason}"
 
 
-def _advice_about(first: FirstNonFinite) -> str | None:
+def _advice_about(first: FirstNonFinite, report: TrainingReport) -> str | None:
     """Return what to try; None for the advice of the rule, which is about an operator."""
     if first.batch is not None:
         return f"run the step again with the batch that was saved in {first.batch}"
@@ -291,6 +291,13 @@ def _advice_about(first: FirstNonFinite) -> str | None:
         return "look at the update of the step before it, or at the weights that were loaded"
     if first.found_by == "replay" and not first.layer:
         return "find these values in the data, and remove or replace them"
+    tracking = report.tracking
+    if first.found_by == "compiled":
+        return "pass `--eager` too: without the compiler, the operator and its line are named"
+    if tracking.compiled is None and any(r.training and r.training.compiled for r in report.records):
+        return "pass `--compiled layers`, which names the layer inside compiled code, or `--eager`"
+    if tracking.stop_on == "nonfinite":
+        return None
     return "pass `--stop-on nonfinite` to `hookcli run`: it names the layer and saves the batch"
 
 

@@ -10,6 +10,7 @@ from hookcli.errors import RequestError
 from hookcli.spec.request import Spec
 
 StopOn: TypeAlias = Literal["nonfinite", "finding"]
+CompiledMode: TypeAlias = Literal["layers", "statistics", "eager-samples"]
 DEFAULT_STEPS = "0-2,every:100"
 _PART = re.compile(r"(?:(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?|every:(?P<every>\d{1,12}))")
 
@@ -92,7 +93,8 @@ class TrainingSpec:
     `stop_on` it ends at the first value that is not finite, or at the first finding of a rule.
     `roots` are globs of names or types of the roots to observe; empty means all. With `eager`,
     torch.compile does nothing. With `children`, processes that the script starts by multiprocessing
-    are observed too.
+    are observed too. `compiled` tells how layers inside of compiled code are observed: by hooks
+    that the compiler traces, or in sampled steps that run without the compiler; None: not at all.
     """
 
     steps: StepSelection
@@ -101,6 +103,7 @@ class TrainingSpec:
     roots: tuple[str, ...] = ()
     eager: bool = False
     children: bool = True
+    compiled: CompiledMode | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from hookcli.report.training import FirstNonFinite
 from hookcli.spec.training import RunJob
 from hookcli.text import join_names
 from hookcli.training.backward import BackwardPass
+from hookcli.training.compiled.bad_layer import BadLayer, with_bad_layer
 from hookcli.training.non_finite.find import find
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.save_step import save_step
@@ -24,11 +25,16 @@ from hookcli.training.steps import TrainingStep
 
 
 def first_non_finite(
-    record: Record, step: TrainingStep, passes: Sequence[BackwardPass], job: RunJob
+    record: Record,
+    step: TrainingStep,
+    passes: Sequence[BackwardPass],
+    job: RunJob,
+    bad: BadLayer | None = None,
 ) -> tuple[FirstNonFinite, list[str]]:
     """Return the row of the report and its notes; save the batch if the script ends here.
 
-    It is called before the optimizer's step, while the weights are those of the forward.
+    It is called before the optimizer's step, while the weights are those of the forward. `bad` is
+    the layer that compiled code names.
     """
     ends = job.training.stop_on is not None
     loss = None if step.loss is None else float(step.loss)
@@ -46,6 +52,7 @@ def first_non_finite(
         of_loss=next((one.graph for one in passes if one.graph is not None), None),
         may_change=ends,
     )
+    found = with_bad_layer(found, bad)
     batch, notes = None, list(found.notes)
     if ends and calls:
         batch, saved = _save(root, calls[found.call], job)

@@ -88,6 +88,7 @@ class ObservedScript:
                 max_steps=job.training.max_steps,
                 stop_on=job.training.stop_on,
                 eager=job.training.eager,
+                compiled=job.training.compiled,
                 **rank_and_world(),
                 detached=self.detached,
                 job=self._start_of_all(),

@@ -95,7 +95,8 @@ class RootCalls:
     """Finds the roots of a script and notes their calls.
 
     `forward_begins` and `backward_begins` are called as RootWatch tells. `constructed` is called
-    with an optimizer when its constructor begins, and `compiling` when the script compiles first.
+    with an optimizer when its constructor begins, `compiling` when the script compiles first, and
+    `compiled` each time, with what it compiles.
     """
 
     def __init__(
@@ -107,10 +108,12 @@ class RootCalls:
         backward_begins: Callable[[RootWatch], BackwardPass],
         constructed: Callable[[Any, FrameType], None],
         compiling: Callable[[], None],
+        compiled: Callable[[Any], None],
         sink: Sink | None,
     ) -> None:
         self._seen, self._guard, self._sink = seen, guard, sink
         self._constructed, self._compiling = guard(constructed, always=True), compiling
+        self._compiled = compiled
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._depth = _Depth()
         self._hooks: SwitchedHooks | None = None  # on all modules
@@ -169,10 +172,11 @@ class RootCalls:
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
             watch = self._seen.roots.get(id(root)) or self.add_root(root)
-            watch.compiled = (type(root).__name__,)
+            watch.hide_calls()
             if module is compiled and not watch.wrappers:
                 watch.wrappers = ("OptimizedModule",)
             watch.watch_parameters()
+        self._compiled(compiled)
 
     def hook(self) -> None:
         """Attach the hooks on all modules, unless the script compiles."""

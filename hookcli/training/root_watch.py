@@ -38,6 +38,7 @@ from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
+from hookcli.training.compiled.rows import LayerSteps
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
@@ -107,6 +108,7 @@ class RootWatch:
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
         self.compiled: tuple[str, ...] = (type(self.root).__name__,) if compiled else ()
+        self.graph_steps = LayerSteps()  # what compiled code wrote
         self._sees_calls = not (
             compiled or is_scripted(self.root) or isinstance(called, LooseParameters)
         )
@@ -151,6 +153,11 @@ class RootWatch:
             for module, names in module_tree.modules(self.root)
             if isinstance(module, BatchNormBase | DropoutBase)
         ]
+
+    def hide_calls(self) -> None:
+        """Note that the root is compiled: no hooks are attached to its modules from now on."""
+        self.compiled = (type(self.root).__name__,)
+        self._sees_calls = False
 
     def _found_name(self, frame: FrameType | None) -> str:
         if isinstance(self.root, LooseParameters):
@@ -526,12 +533,15 @@ class RootWatch:
                 hooks.engine.judge(recording, None)
         recording = replace(
             recording,
+            calls=list(recording.calls),
+            events=list(recording.events),
             warnings=list(recording.warnings),
             measured=[*recording.measured, *self.measured],
         )
         if not gradients.empty:
             gradients.record(recording)
         take_inventory(model, recording, self._before)
+        self.graph_steps.add_to(recording, self._spec.hooks)
         inputs: Inputs | None = None if hooks is None else hooks.inputs
         report = assemble(
             model,

@@ -82,7 +82,7 @@ def owner_of(parameters: list[Any]) -> nn.Module | None:
     wanted = {id(parameter) for parameter in parameters}
     best: tuple[tuple[int, int, int], nn.Module] | None = None
     while todo:
-        for module in _modules_with(todo.pop()):
+        for module in modules_with(todo.pop()):
             if id(module) in seen or isinstance(module, LooseParameters):
                 continue
             seen.add(id(module))
@@ -100,7 +100,7 @@ def _has_forward(module: nn.Module) -> bool:
     return type(module).forward is not nn.Module.forward
 
 
-def _modules_with(value: Any) -> Iterator[nn.Module]:
+def modules_with(value: Any) -> Iterator[nn.Module]:
     """Yield the modules that have this parameter or module in their own tables."""
     tables = [ref for ref in gc.get_referrers(value) if type(ref) is dict]
     for table in tables:

@@ -36,6 +36,7 @@ from hookcli.torch_private import (
 from hookcli.training.backward import BackwardPass, passes_of_step
 from hookcli.training.backward_passes import BackwardPasses
 from hookcli.training.bad_step import first_non_finite
+from hookcli.training.compiled.graph_layers import GraphLayers
 from hookcli.training.guard import Guard
 from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
@@ -82,8 +83,12 @@ class Watch:
             backward_begins=lambda root: self._backward.begins(root),
             constructed=self._constructed,
             compiling=self._torch_calls.stop,
+            compiled=self._compiled,
             sink=self._sink,
         )
+        self._graphs: GraphLayers | None = None
+        if job.training.compiled in ("layers", "statistics"):
+            self._graphs = GraphLayers(self._seen, self._guard)
         self._trained = TrainedRoots(
             self._seen,
             add_root=self._calls.add_root,
@@ -116,6 +121,8 @@ class Watch:
         if error is None or error.__context__ is None:  # else PyTorch may iterate over these
             self._calls.unhook()
             self._calls.forget_end()
+            if self._graphs is not None:
+                self._graphs.stop()
         for root in self._seen.roots.values():
             root.stop()
         self._calls.forget_compiling()
@@ -137,6 +144,8 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        if self._graphs is not None:
+            self._graphs.stop()
         self._torch_calls.stop()
         self._children.stop()
         for root in self._seen.roots.values():
@@ -157,6 +166,8 @@ class Watch:
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
+        if self._graphs is not None:
+            self._seen.notes += self._graphs.notes()
         report = self._with_facts(self._seen.report(records, script))
         self._guard.is_open = True
         self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
@@ -179,6 +190,13 @@ class Watch:
         place = places.of_frame(frame)
         for tell in self._observers.constructed:
             tell(optimizer, place)
+        if self._graphs is not None:
+            self._graphs.constructed(optimizer)
+
+    def _compiled(self, compiled: Any) -> None:
+        """Tell that the script compiles a module or a function."""
+        if self._graphs is not None:
+            self._graphs.compiling(compiled)
 
     def _end_by_hand(self) -> None:
         """Measure the last updates that the script made itself; drop passes that trained nothing.
@@ -298,6 +316,8 @@ class Watch:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
+                if self._graphs is not None:
+                    self._graphs.before_step(record, record.steps.total)
             step = record.begin(
                 own,
                 forwards=record.root.forwards,
@@ -360,7 +380,10 @@ class Watch:
         root.rest()
         root.ended_step(step.step)
         self._backward.awaited.discard(id(record))
-        if record.is_never_zeroed or self._is_sampled_in(record):
+        next_is_sampled = self._is_sampled_in(record)
+        if self._graphs is not None:
+            self._graphs.after_step(root, sampled=next_is_sampled)
+        if record.is_never_zeroed or next_is_sampled:
             record.keep_gradient_norms()
             self._backward.awaited.add(id(record))
 
@@ -432,6 +455,7 @@ class Watch:
                 step,
                 self._backward.of_step(self._trained.with_same_optimizer(record)),
                 self._seen.job,
+                None if self._graphs is None else self._graphs.first_bad(record, step.step),
             )
         finally:
             guard.is_open = True

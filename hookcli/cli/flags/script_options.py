@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from hookcli.cli.flags import completions
 from hookcli.cli.flags.signatures import option
 from hookcli.rules.verdict import FailOn
-from hookcli.spec.training import DEFAULT_STEPS, StopOn
+from hookcli.spec.training import DEFAULT_STEPS, CompiledMode, StopOn
 
 TrainingPreset: TypeAlias = Literal["grads", "trace", "inspect"]
 
@@ -43,6 +43,14 @@ class ScriptFlags:
         text="Disable torch.compile, so that the calls of all layers are seen.",
         section="Run",
         unset=False,
+    )
+    compiled: CompiledMode | None = option(
+        "--compiled",
+        text="What is observed inside code of torch.compile: norms of layers, written by hooks "
+        "that the compiler traces; more statistics; or all hooks, in sampled steps that run "
+        "without the compiler.",
+        section="Run",
+        default="gradients of parameters only",
     )
     no_children: bool = option(
         "--no-children",

@@ -120,6 +120,7 @@ def training_request(
             training.root,
             script.eager,
             children=not script.no_children,
+            compiled=script.compiled,
         ),
         spec=spec,
         batch=batch,

@@ -1,0 +1,1 @@
+"""Hooks that torch.compile traces, whose figures compiled code writes."""

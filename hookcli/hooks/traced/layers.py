@@ -114,17 +114,20 @@ class TracedLayers:
                 yield names[0], module, hook
 
     def read(self, root: nn.Module) -> list[LayerFigures]:
-        """Return the figures since the last reset, in the order in which calls were traced.
+        """Return the figures since the last reset, in the order in which traced calls ended.
 
         It waits for the device, and closes the root.
         """
-        found: list[tuple[tuple[int, int], LayerFigures]] = []
+        found: list[tuple[tuple[int, int, int], LayerFigures]] = []
         after = 0
-        for number, (name, module, hook) in enumerate(self._hooks_in(root)):
+        hooks = list(self._hooks_in(root))
+        for number, (name, module, hook) in enumerate(hooks):
             after = min(hook.traced.values(), default=after)
             for figures, order in self._of_hook(name, module, hook):
-                # A call whose code was compiled for another module follows the one before it.
-                found.append(((after if order is None else order, number), figures))
+                # A call whose code was compiled for another module follows the one before it, and
+                # ends after the calls inside of it.
+                last = _last_below(hooks, number)
+                found.append(((after if order is None else order, last, -number), figures))
         self._close(root)
         found.sort(key=lambda pair: pair[0])
         return [figures for _, figures in found]
@@ -137,14 +140,14 @@ class TracedLayers:
         for key, row, probe in zip(hook.keys, rows, probes, strict=True):
             if not row[0]:
                 continue
-            place = self.slots.places[key]
+            shape, dtype = self.slots.sort(hook, key) or (None, None)
             figures = LayerFigures(
                 name,
                 module,
                 int(row[0]),
-                place.shape,
-                place.dtype,
-                place.path,
+                shape,
+                dtype,
+                self.slots.places[key].path,
                 _means(row, columns) or {},
                 None if probe.grad is None else _means(probe.grad.tolist(), columns),
                 int(row[len(columns)]) if len(row) > len(columns) else None,
@@ -201,6 +204,15 @@ class _GradientHook:
         if is_readable(gradient):
             row, known = row_of(gradient, self._columns), self._one.gradient
             self._one.gradient = row if known is None else known + row
+
+
+def _last_below(hooks: Sequence[tuple[str, nn.Module, Any]], number: int) -> int:
+    """Return the position of the last module below one, or its own: parents come first."""
+    prefix = hooks[number][0] and f"{hooks[number][0]}."
+    last = number
+    while last + 1 < len(hooks) and hooks[last + 1][0].startswith(prefix):
+        last += 1
+    return last
 
 
 def _lists(rows: Sequence[torch.Tensor]) -> list[list[float]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -25,17 +25,21 @@ NORM = ("calls", "numel", "norm")
 ALL = (*NORM, "mean", "abs_max", "nans", "infs")  # of an output also calls with a bad input
 
 
+Sort: TypeAlias = tuple[tuple[int | None, ...], torch.dtype]
+Sizes: TypeAlias = tuple[tuple[int, ...], ...]
+
+
 @dataclass(slots=True)
 class Place:
-    """A place: Dynamo's number of the compilation, and the tensor that it saw there first.
+    """A place: Dynamo's number of the compilation, and the path of the tensor in the output.
 
-    `path` names the tensor in the output of the call.
+    `sorts` are the shapes and dtypes with which calls were traced, by the sizes of the parameters
+    of their modules: of a module whose code was compiled for another one nothing else is known.
     """
 
     graph: str
     path: str
-    shape: tuple[int | None, ...] | None = None
-    dtype: torch.dtype | None = None
+    sorts: dict[Sizes, set[Sort]] = field(default_factory=dict)
 
 
 class Spot(NamedTuple):
@@ -62,6 +66,7 @@ class Slots:
     _counts: dict[type, int] = field(default_factory=dict)
     _kinds: dict[type, int] = field(default_factory=dict)
     _hooks: dict[type, list[Any]] = field(default_factory=dict)
+    _last: tuple[Any, str] | None = None  # the hook and the key that were taken last
     _seen: dict[tuple[int, str, str], tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -111,6 +116,7 @@ class Slots:
                 one.make_room(key)
         key = self._spots[spot]
         hook.traced.setdefault(key, next(self.order))
+        self._last = hook, key
         return key
 
     def _number(self, hook: Any, path: str, graph: str, attempt: int) -> int:
@@ -125,17 +131,24 @@ class Slots:
         self.missed[reason] = self.missed.get(reason, 0) + 1
         return NONE
 
-    def note(self, key: str, tensor: torch.Tensor) -> None:
-        """Note shape and dtype of the fake tensor with which Dynamo traces a place."""
-        place = self.places.get(key)
-        if place is not None and place.shape is None:
-            place.shape = tuple(_hint(size) for size in tensor.shape)
-            place.dtype = tensor.dtype
+    def note(self, tensor: torch.Tensor) -> None:
+        """Note shape and dtype of the fake tensor with which Dynamo traces the last place."""
+        if self._last is not None:
+            hook, key = self._last
+            sort = tuple(_known(size) for size in tensor.shape), tensor.dtype
+            hook.sorts[key] = sort
+            self.places[key].sorts.setdefault(hook.sizes, set()).add(sort)
+            self._last = None
+
+    def sort(self, hook: Any, key: str) -> Sort | None:
+        """Return shape and dtype of a tensor; None if it is not known which of several it has."""
+        if key in hook.sorts:
+            own: Sort = hook.sorts[key]
+            return own
+        sorts = self.places[key].sorts.get(hook.sizes, set())
+        return next(iter(sorts)) if len(sorts) == 1 else None
 
 
-def _hint(size: Any) -> int | None:
-    """Return a size of the batch that is traced, without a guard on it."""
-    if type(size) is int:
-        return size
-    hint = getattr(getattr(size, "node", None), "hint", None)
-    return hint if type(hint) is int else None
+def _known(size: Any) -> int | None:
+    """Return a size; None if it is dynamic: reading it would compile code for this size alone."""
+    return size if type(size) is int else None

@@ -48,10 +48,12 @@ class TracedHook(Portable, guarded=True):
     ) -> None:
         self.kind = type(module)
         self.device = _device_of(module)
+        self.sizes = tuple(tuple(p.shape) for p in module._parameters.values() if p is not None)
         self.is_fresh = self.kind in _FRESH and not module._forward_hooks
         self.is_wide = slots.is_wide
         self.keys: list[str] = []
         self.traced: dict[str, int] = {}
+        self.sorts: dict[str, Any] = {}  # shapes and dtypes with which they were traced
         self._slots = slots
         self._eager = eager
         slots.add(self)
@@ -120,7 +122,7 @@ class TracedHook(Portable, guarded=True):
         if row.device != tensor.device:
             return None
         inputs = _first(args) if self.is_wide else None
-        return observe(tensor, row, probe, inputs, key, self.is_fresh)
+        return observe(tensor, row, probe, inputs, self.is_fresh)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
         return _Inert()
@@ -190,7 +192,6 @@ def observe(
     row: torch.Tensor,
     probe: torch.Tensor,
     inputs: torch.Tensor | None,
-    key: str,
     is_fresh: bool,
 ) -> torch.Tensor:
     """Add the figures of a tensor to a row; return it so that its gradient's reach the probe.
@@ -199,7 +200,7 @@ def observe(
     is the tensor itself for autograd's views and for writes in place: see `_Gradient`.
     """
     if type(tensor) is FakeTensor:
-        _slots.note(key, tensor)
+        _slots.note(tensor)
     values = tensor.detach()
     found = _figures(values, probe.shape[0], probe.dtype)
     if row.shape[0] > probe.shape[0]:

@@ -59,7 +59,7 @@ def find(
             patience=patience,
         )
         note = "the replay of the step failed, or took too long" if result is None else None
-    elif may_change and _may_run_here(root):
+    elif calls and may_change and _may_run_here(root):
         result = _replayed(root, calls, of_loss, finite=finite, isolated=False)
     else:
         result = None

@@ -15,7 +15,7 @@ from hookcli.torch_private import disable_current_modes, next_sequence_nr
 from hookcli.training.non_finite.generators import Generators
 
 _MOST_ELEMENTS = 1 << 16  # of the gradient of an output that is kept
-FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients"]
+FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)

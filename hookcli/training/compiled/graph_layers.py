@@ -1,0 +1,121 @@
+"""Observes the layers inside of compiled code for `--compiled layers` and `statistics`."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+from torch import nn
+
+from hookcli.hooks.traced.layers import TracedLayers
+from hookcli.hooks.traced.slots import ALL, NORM, Slots
+from hookcli.torch_private import compile_callbacks
+from hookcli.training.compiled.bad_layer import BadLayer, bad_layer
+from hookcli.training.compiled.compiled_calls import CompiledCalls
+from hookcli.training.compiled.reachable import modules_of
+from hookcli.training.guard import Guard
+from hookcli.training.observed_script import ObservedScript
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.roots import owner_of, unwrap
+
+
+class GraphLayers:
+    """Attaches hooks before code is compiled, and reads at sampled steps what they wrote."""
+
+    def __init__(self, seen: ObservedScript, guard: Guard) -> None:
+        self._seen, self._guard = seen, guard
+        training = seen.job.training
+        # To name the first layer that is not finite, its input must be looked at too.
+        self._each_step = training.stop_on == "nonfinite"
+        wide = training.compiled == "statistics" or self._each_step
+        self.layers = TracedLayers(Slots(ALL if wide else NORM))
+        self._calls = CompiledCalls(guard)
+        self._optimizers: list[Any] = []  # weak references to those that were constructed
+        self._is_told = False
+        self._attached: set[int] = set()
+
+    def compiling(self, compiled: Any) -> None:
+        """Attach hooks to the modules that the script compiles, or that a function can call."""
+        self._be_told()
+        for module in modules_of(compiled):
+            self._attach(unwrap(module)[0])
+
+    def _be_told(self) -> None:
+        """Be told before each compilation: modules may only be known as parameters until then."""
+        if self._is_told:
+            return
+        self._is_told = True
+        callbacks = compile_callbacks
+        if callbacks is not None:
+            callbacks.register_start_callback(self._guard(self._compilation_begins))
+
+    def _compilation_begins(self, *_: Any) -> None:
+        optimizers, self._optimizers = self._optimizers, []
+        for reference in optimizers:
+            optimizer = reference()
+            if optimizer is None:
+                continue
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            if id(optimizer) not in self._attached:
+                self._attached.add(id(optimizer))
+                owner = owner_of(parameters)
+                if owner is not None:
+                    self._attach(owner)
+
+    def constructed(self, optimizer: Any) -> None:
+        """Note an optimizer, whose constructor begins."""
+        self._optimizers.append(weakref.ref(optimizer))
+        self._watch_calls()
+
+    def _watch_calls(self) -> None:
+        """Note the calls of compiled roots from now on, outside of compiled code."""
+        for root in list(self._seen.roots.values()):
+            if root.compiled:
+                self._calls.watch(root)
+
+    def _attach(self, module: nn.Module) -> None:
+        self.layers.attach(module)
+
+    def before_step(self, record: Record, step: int) -> None:
+        """Read what was written for the root of a record in a sampled step."""
+        self._watch_calls()
+        root = record.root
+        if self._is_told and step not in root.graph_steps.steps:
+            found = self.layers.read(root.root)
+            if found:
+                root.graph_steps.steps[step] = found
+
+    def after_step(self, root: RootWatch, *, sampled: bool) -> None:
+        """Begin a step of a root, which is sampled or not."""
+        if self._is_told and (sampled or self._each_step):
+            self.layers.attach(root.root)
+            self.layers.reset(root.root)
+
+    def first_bad(self, record: Record, step: int) -> BadLayer | None:
+        """Return the first layer of a step whose output is not finite.
+
+        None if its input was not finite either, or if what was written is of earlier steps too.
+        """
+        root = record.root
+        found = root.graph_steps.steps.get(step)
+        if found is None and self._each_step:
+            found = self.layers.read(root.root)
+        for layer in found or ():
+            if not math.isfinite(layer.values["norm"]):
+                return None if layer.bad_inputs else bad_layer(layer)
+        return None
+
+    def stop(self) -> None:
+        """Remove the hooks."""
+        self.layers.detach()
+        self._calls.stop()
+
+    def notes(self) -> list[str]:
+        """Return notes about calls whose figures compiled code does not write."""
+        missed = self.layers.slots.missed
+        return [
+            f"--compiled: calls inside of {reason} are not observed"
+            for reason in sorted(missed)
+        ]

@@ -168,24 +168,41 @@ class ObservedScript:
             if info.every > 1:
                 notes.append(f"{info.record}: one step in {info.every} is kept, and the last one")
             notes += _limits(info)
-            if info.compiled:
-                notes.append(
-                    f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
-                )
+            if info.compiled or (self.compiles and self.job.training.compiled):
+                notes.append(f"{info.record}: {self._of_compiled(report)}")
         notes += [
             f"{record.name}: parameters are sharded: norms are those of this rank's part"
             for record in self.records
             if any(is_part(parameter) for parameter in record.own)
         ]
-        if self.compiles and any(r.training and not r.training.compiled for r in records):
+        outside = any(r.training and not r.training.compiled for r in records)
+        if self.compiles and outside and self.job.training.compiled is None:
             notes.append(
-                "layers are not seen from the first torch.compile on; pass `--eager` to see them"
+                "layers are not seen from the first torch.compile on; pass `--compiled layers` or "
+                "`--eager` to see them"
             )
         if any(record.approximate for record in self.records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self.detached is None:
             notes.append(self._no_step())
         return notes
+
+    def _of_compiled(self, report: Report) -> str:
+        """Return what is seen inside of compiled code."""
+        mode = self.job.training.compiled
+        if mode == "eager-samples":
+            return "the steps in detail ran without the compiler (--compiled eager-samples)"
+        if mode is None:
+            return (
+                "compiled: layers are not seen, only gradients of parameters; pass "
+                "`--compiled layers` for norms of layers, or `--eager` for all hooks"
+            )
+        layers = len({layer.name for layer in report.layers})
+        if not layers:
+            return "compiled code wrote no figures: the script compiled it before hooks could be set"
+        what = "norms" if mode == "layers" else "statistics"
+        many = counted(layers, "layer")
+        return f"compiled code wrote the {what} of {many}; hooks are not called there"
 
     def _no_step(self) -> str:
         """Return a note that nothing was trained, as far as it was seen."""

@@ -114,6 +114,8 @@ class RootCalls:
         self._seen, self._guard, self._sink = seen, guard, sink
         self._constructed, self._compiling = guard(constructed, always=True), compiling
         self._compiled = compiled
+        # Compiled code runs as written in the steps that are observed, where there are hooks.
+        self._sees_through = seen.job.training.compiled == "eager-samples"
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._depth = _Depth()
         self._hooks: SwitchedHooks | None = None  # on all modules
@@ -165,22 +167,28 @@ class RootCalls:
         if not self._seen.compiles:
             self._compiling()
         self._seen.compiles = True
-        self.unhook()
+        if not self._sees_through:
+            self.unhook()
         for known in self._seen.roots.values():
             known.has_hidden_calls = True
         module = getattr(compiled, "__self__", compiled)
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
             watch = self._seen.roots.get(id(root)) or self.add_root(root)
-            watch.hide_calls()
+            watch.compiled = (type(root).__name__,)
+            if not self._sees_through:
+                watch.hide_calls()
             if module is compiled and not watch.wrappers:
                 watch.wrappers = ("OptimizedModule",)
             watch.watch_parameters()
         self._compiled(compiled)
 
-    def hook(self) -> None:
-        """Attach the hooks on all modules, unless the script compiles."""
-        if self._seen.compiles:
+    def hook(self, *, through_compiled: bool = False) -> None:
+        """Attach the hooks on all modules, unless the script compiles.
+
+        They see through compiled code where that runs as written.
+        """
+        if self._seen.compiles and not (through_compiled or self._sees_through):
             return
         if self._hooks is None:
             self._hooks = SwitchedHooks(

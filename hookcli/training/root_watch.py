@@ -155,8 +155,7 @@ class RootWatch:
         ]
 
     def hide_calls(self) -> None:
-        """Note that the root is compiled: no hooks are attached to its modules from now on."""
-        self.compiled = (type(self.root).__name__,)
+        """Attach no hooks to its modules from now on: the compiler would trace them."""
         self._sees_calls = False
 
     def _found_name(self, frame: FrameType | None) -> str:

@@ -36,6 +36,7 @@ from hookcli.torch_private import (
 from hookcli.training.backward import BackwardPass, passes_of_step
 from hookcli.training.backward_passes import BackwardPasses
 from hookcli.training.bad_step import first_non_finite
+from hookcli.training.compiled.eager_samples import EagerSamples
 from hookcli.training.compiled.graph_layers import GraphLayers
 from hookcli.training.guard import Guard
 from hookcli.training.norms import gradient_norm
@@ -89,6 +90,9 @@ class Watch:
         self._graphs: GraphLayers | None = None
         if job.training.compiled in ("layers", "statistics"):
             self._graphs = GraphLayers(self._seen, self._guard)
+        self._eager_samples: EagerSamples | None = None
+        if job.training.compiled == "eager-samples":
+            self._eager_samples = EagerSamples(self._calls)
         self._trained = TrainedRoots(
             self._seen,
             add_root=self._calls.add_root,
@@ -123,6 +127,8 @@ class Watch:
             self._calls.forget_end()
             if self._graphs is not None:
                 self._graphs.stop()
+        if self._eager_samples is not None:
+            self._eager_samples.stop()
         for root in self._seen.roots.values():
             root.stop()
         self._calls.forget_compiling()
@@ -146,6 +152,8 @@ class Watch:
         self._handles.clear()
         if self._graphs is not None:
             self._graphs.stop()
+        if self._eager_samples is not None:
+            self._eager_samples.stop()
         self._torch_calls.stop()
         self._children.stop()
         for root in self._seen.roots.values():
@@ -197,6 +205,15 @@ class Watch:
         """Tell that the script compiles a module or a function."""
         if self._graphs is not None:
             self._graphs.compiling(compiled)
+        if self._eager_samples is not None:
+            self._eager_samples.compiling(sampled=self._next_is_sampled())
+
+    def _next_is_sampled(self) -> bool:
+        """Return whether the next step of a record is sampled, or the first one of the script."""
+        records = self._seen.records
+        if not records:
+            return self._is_sampled(0)
+        return any(self._is_sampled_in(record) for record in records)
 
     def _end_by_hand(self) -> None:
         """Measure the last updates that the script made itself; drop passes that trained nothing.
@@ -353,6 +370,8 @@ class Watch:
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
                 self._end_step(record, own)
         self._backward.ended_step()
+        if self._eager_samples is not None:
+            self._eager_samples.next(sampled=self._next_is_sampled())
         self._after_steps(records)
         if not self._stepping:
             self._resting.step_ended(optimizer, records)

@@ -49,9 +49,18 @@ class GraphLayers:
         self._is_told = True
         callbacks = compile_callbacks
         if callbacks is not None:
-            callbacks.register_start_callback(self._guard(self._compilation_begins))
+            callbacks.register_start_callback(self._compilation_begins)
 
     def _compilation_begins(self, *_: Any) -> None:
+        """Attach hooks to what the optimizers train; Dynamo calls this before it traces."""
+        if not self._guard.is_awake:
+            return
+        try:
+            self._attach_to_trained()
+        except Exception as error:  # noqa: BLE001  # whatever it is, training goes on
+            self._guard.note(error)
+
+    def _attach_to_trained(self) -> None:
         optimizers, self._optimizers = self._optimizers, []
         for reference in optimizers:
             optimizer = reference()

@@ -294,7 +294,8 @@ def _advice_about(first: FirstNonFinite, report: TrainingReport) -> str | None:
     tracking = report.tracking
     if first.found_by == "compiled":
         return "pass `--eager` too: without the compiler, the operator and its line are named"
-    if tracking.compiled is None and any(r.training and r.training.compiled for r in report.records):
+    is_compiled = any(record.training and record.training.compiled for record in report.records)
+    if is_compiled and tracking.compiled is None:
         return "pass `--compiled layers`, which names the layer inside compiled code, or `--eager`"
     if tracking.stop_on == "nonfinite":
         return None

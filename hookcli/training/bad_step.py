@@ -14,7 +14,7 @@ from hookcli.report.training import FirstNonFinite
 from hookcli.spec.training import RunJob
 from hookcli.text import join_names
 from hookcli.training.backward import BackwardPass
-from hookcli.training.compiled.bad_layer import BadLayer, with_bad_layer
+from hookcli.training.non_finite.bad_layer import BadLayer, with_bad_layer
 from hookcli.training.non_finite.find import find
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.save_step import save_step

@@ -199,7 +199,7 @@ class ObservedScript:
             )
         layers = len({layer.name for layer in report.layers})
         if not layers:
-            return "compiled code wrote no figures: the script compiled it before hooks could be set"
+            return "compiled code wrote no figures of layers: no hooks could be set before it ran"
         what = "norms" if mode == "layers" else "statistics"
         many = counted(layers, "layer")
         return f"compiled code wrote the {what} of {many}; hooks are not called there"

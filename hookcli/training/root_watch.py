@@ -24,6 +24,7 @@ from hookcli.engine.loop.step_gradients import StepGradients
 from hookcli.engine.observe.inventory import note_buffers, take_inventory
 from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.portable import Portable
+from hookcli.hooks.traced.rows import LayerSteps
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
@@ -38,7 +39,6 @@ from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.compiled.rows import LayerSteps
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper

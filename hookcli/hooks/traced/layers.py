@@ -178,7 +178,8 @@ class TracedLayers:
         columns = len(self.slots.columns)
         known = self._eager.setdefault(id(module), [])
         traced = self._hooks[id(module)].traced
-        for path, tensor, _ in leaves(output):
+        tensors = leaves(output)
+        for path, tensor, _ in tensors:
             if not is_readable(tensor) or self._many >= _MOST_EAGER:
                 continue
             self._many += 1
@@ -187,8 +188,15 @@ class TracedLayers:
             if self.slots.is_wide:
                 one.bad_input = bad_input(args)
             known.append(one)
-            if tensor.requires_grad:
+            # Of the output of compiled code only the gradient from outside of it is seen. It is all
+            # of it if no other output can depend on this one.
+            if tensor.requires_grad and (len(tensors) == 1 or not _is_of_compiled(tensor)):
                 tensor.register_hook(_GradientHook(one, columns))  # type: ignore[no-untyped-call]
+
+
+def _is_of_compiled(tensor: torch.Tensor) -> bool:
+    """Return whether compiled code returned a tensor."""
+    return type(tensor.grad_fn).__name__ == "CompiledFunctionBackward"
 
 
 class _GradientHook:

@@ -25,7 +25,7 @@ _FRESH = {
 }  # fmt: skip
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 _TENSORS = 8  # of one output
-_slots = Slots()  # those that note shapes
+_noting: list[Slots] = []  # the places whose shapes are noted
 
 
 class _Inert:
@@ -76,7 +76,7 @@ class TracedHook(Portable, guarded=True):
         """Return the probes of all places."""
         return [getattr(self, f"probe{key}") for key in self.keys]
 
-    @torch.compiler.assume_constant_result
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def take(self, path: str) -> str:
         """Return the key of the place of a tensor of the call that is traced; Dynamo calls this."""
         try:
@@ -84,7 +84,7 @@ class TracedHook(Portable, guarded=True):
         except Exception:  # noqa: BLE001  # internals of another torch: the call is not observed
             return NONE
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def outside(self, module: nn.Module, args: Any, output: Any) -> None:
         """Observe a call that is not compiled."""
         self._eager(module, args, output)
@@ -122,7 +122,8 @@ class TracedHook(Portable, guarded=True):
         if row.device != tensor.device:
             return None
         inputs = _first(args) if self.is_wide else None
-        return observe(tensor, row, probe, inputs, self.is_fresh)
+        seen: torch.Tensor = observe(tensor, row, probe, inputs, self.is_fresh)
+        return seen
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
         return _Inert()
@@ -186,7 +187,7 @@ def _figures(tensor: torch.Tensor, columns: int, dtype: torch.dtype) -> list[tor
     return [one.to(dtype) for one in found]
 
 
-@torch.compiler.allow_in_graph
+@torch.compiler.allow_in_graph  # type: ignore[untyped-decorator]
 def observe(
     tensor: torch.Tensor,
     row: torch.Tensor,
@@ -200,7 +201,8 @@ def observe(
     is the tensor itself for autograd's views and for writes in place: see `_Gradient`.
     """
     if type(tensor) is FakeTensor:
-        _slots.note(tensor)
+        for slots in _noting:
+            slots.note(tensor)
     values = tensor.detach()
     found = _figures(values, probe.shape[0], probe.dtype)
     if row.shape[0] > probe.shape[0]:
@@ -243,8 +245,7 @@ class _Gradient(torch.autograd.Function):
 
 def start(slots: Slots) -> None:
     """Let shapes be noted in these places."""
-    global _slots
-    _slots = slots
+    _noting[:] = [slots]
 
 
 def leave_uncompiled(modules: Any) -> None:

@@ -11,10 +11,10 @@ from torch import nn
 from hookcli.hooks.traced.layers import TracedLayers
 from hookcli.hooks.traced.slots import ALL, NORM, Slots
 from hookcli.torch_private import compile_callbacks
-from hookcli.training.compiled.bad_layer import BadLayer, bad_layer
 from hookcli.training.compiled.compiled_calls import CompiledCalls
 from hookcli.training.compiled.reachable import modules_of
 from hookcli.training.guard import Guard
+from hookcli.training.non_finite.bad_layer import BadLayer, bad_layer
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
@@ -125,6 +125,5 @@ class GraphLayers:
         """Return notes about calls whose figures compiled code does not write."""
         missed = self.layers.slots.missed
         return [
-            f"--compiled: calls inside of {reason} are not observed"
-            for reason in sorted(missed)
+            f"--compiled: calls inside of {reason} are not observed" for reason in sorted(missed)
         ]

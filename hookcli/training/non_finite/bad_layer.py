@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from hookcli.hooks.traced.layers import LayerFigures
 from hookcli.models import places
-from hookcli.text import counted
 from hookcli.training.non_finite.forward_call import NonFiniteValue
 
 
@@ -27,9 +26,7 @@ class BadLayer(NamedTuple):
 def bad_layer(layer: LayerFigures) -> BadLayer:
     """Return a layer whose norm is not finite."""
     kinds = (("nans", "NaN"), ("infs", "Inf"))
-    parts = [
-        f"{int(layer.values[key]):,} {word}" for key, word in kinds if layer.values.get(key)
-    ]
+    parts = [f"{int(layer.values[key]):,} {word}" for key, word in kinds if layer.values.get(key)]
     what = " and ".join(parts) or "values whose norm is not finite"
     module = layer.module
     place = places.of_class(type(module))

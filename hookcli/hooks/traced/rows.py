@@ -72,7 +72,9 @@ def _put_in_order(calls: Sequence[CallNote]) -> None:
         kept = set(map(id, below[id(call)]))
         open_calls = [other for other in open_calls if id(other) not in kept]
         open_calls.append(call)
-    todo = [(call, None, 0) for call in reversed(open_calls)]
+    todo: list[tuple[CallNote, int | None, int]] = [
+        (call, None, 0) for call in reversed(open_calls)
+    ]
     order = 0
     while todo:
         call, parent, depth = todo.pop()
@@ -124,7 +126,7 @@ def _events(
     is_row: bool,
 ) -> list[EventNote]:
     """Return the events of a tensor; those of a call that `is_row` are figures of that row."""
-    events = []
+    events: list[EventNote] = []
     for kind, figures in ((VALUES, layer.values), (GRADIENTS, layer.gradient)):
         if figures is None:
             continue

@@ -1,0 +1,1 @@
+"""What hookcli sees inside compiled code, held against the same model without the compiler."""

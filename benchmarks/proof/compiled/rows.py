@@ -39,6 +39,8 @@ class Outcome:
     why: str = ""
     layers: int = 0
     gradients: int = 0
+    unseen: int = 0  # tensors of outputs that are other objects
+    unknown: int = 0  # gradients of several outputs of the root
     worst: float = 0.0  # relative difference of a norm
     problems: list = field(default_factory=list)
     graphs: int = 0
@@ -214,6 +216,9 @@ def compare_figures(out, eager, compiled, rtol):
     ours, theirs = table(compiled), table(eager)
     for key in theirs.keys() | ours.keys():
         name = f"{key[0]}{key[1]}#{key[2]}"
+        if key not in ours and key[1].startswith("."):
+            out.unseen += 1  # in an object that is not a tuple, a list or a tensor
+            continue
         if key not in ours:
             out.problems.append(f"missing: {name}")
             continue
@@ -229,7 +234,9 @@ def compare_figures(out, eager, compiled, rtol):
         out.worst = max(out.worst, far(value, value_))
         if far(value, value_) > rtol:
             out.problems.append(f"norm of {name}: {value:g} and {value_:g}")
-        if (gradient is None) != (gradient_ is None):
+        if gradient is None and gradient_ is not None and key[0] == "":
+            out.unknown += 1  # one of several outputs of compiled code
+        elif (gradient is None) != (gradient_ is None):
             out.problems.append(f"gradient of {name}: {gradient} and {gradient_}")
         elif gradient is not None:
             out.gradients += 1

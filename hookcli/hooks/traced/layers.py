@@ -82,7 +82,7 @@ class TracedLayers:
         self._open.add(id(root))
 
     def detach(self) -> None:
-        """Remove the hooks. Code that was compiled with them goes on writing."""
+        """Remove the hooks. What was compiled with them is compiled again when it is called."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

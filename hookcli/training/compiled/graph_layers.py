@@ -99,7 +99,6 @@ class GraphLayers:
     def after_step(self, root: RootWatch, *, sampled: bool) -> None:
         """Begin a step of a root, which is sampled or not."""
         if self._is_told and (sampled or self._each_step):
-            self.layers.attach(root.root)
             self.layers.reset(root.root)
 
     def first_bad(self, record: Record, step: int) -> BadLayer | None:

@@ -31,7 +31,7 @@ def modules_of(function: Any) -> list[nn.Module]:
             found[id(value)] = value
         elif depth < _DEPTH:
             todo += [(inner, depth + 1) for inner in _held(value)]
-    inside = {id(part) for module in found.values() for part in module.modules()} - set(found)
+    inside = {id(p) for module in found.values() for p in module.modules() if p is not module}
     return [module for key, module in found.items() if key not in inside]
 
 

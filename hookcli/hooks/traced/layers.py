@@ -178,7 +178,7 @@ class TracedLayers:
         columns = len(self.slots.columns)
         known = self._eager.setdefault(id(module), [])
         traced = self._hooks[id(module)].traced
-        tensors = leaves(output)
+        tensors = list({id(leaf[1]): leaf for leaf in reversed(leaves(output))}.values())[::-1]
         for path, tensor, _ in tensors:
             if not is_readable(tensor) or self._many >= _MOST_EAGER:
                 continue

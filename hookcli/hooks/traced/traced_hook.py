@@ -98,18 +98,24 @@ class TracedHook(Portable, guarded=True):
         if type(output) is torch.Tensor:
             return self.seen(output, args, "")
         if type(output) is tuple:
-            return tuple([self.part(output[i], args, i) for i in range(len(output))])
+            return tuple(self.parts(output, args))
         if type(output) is list:
-            for i in range(len(output)):
-                output[i] = self.part(output[i], args, i)
+            output[:] = self.parts(output, args)
         return None
 
-    def part(self, part: Any, args: Any, number: int) -> Any:
-        """Return a part of an output; a tensor is observed."""
-        if type(part) is torch.Tensor and number < _TENSORS:
-            seen = self.seen(part, args, f"[{number}]")
-            return part if seen is None else seen
-        return part
+    def parts(self, output: Any, args: Any) -> list[Any]:
+        """Return the parts of an output, with tensors observed; a part may be there twice."""
+        found: list[Any] = []
+        for i in range(len(output)):
+            part = output[i]
+            seen = None
+            for j in range(i):
+                if output[j] is part:
+                    seen = found[j]
+            if seen is None and type(part) is torch.Tensor and i < _TENSORS:
+                seen = self.seen(part, args, f"[{i}]")
+            found.append(part if seen is None else seen)
+        return found
 
     def seen(self, tensor: torch.Tensor, args: Any, path: str) -> torch.Tensor | None:
         """Return the tensor so that figures of it and of its gradient are written."""

@@ -7,7 +7,7 @@ which a second compilation with hooks gives, tell where the difference begins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hookcli.comparison.diff import CallRef, Fault
@@ -91,11 +91,13 @@ def _in_forward(evidence: CompileEvidence) -> CompileCause:
         return _at_output(
             evidence, "; it agrees when hooks read the layers, so that the layer is not known"
         )
+    return _origin(evidence) or _at_output(evidence, "")
+
+
+def _origin(evidence: CompileEvidence) -> CompileCause | None:
+    """Return the first layer that rounding does not explain, also if its limit is not reached."""
     found = _first_moment(evidence)
-    if found is None:
-        return _at_output(evidence, "")
-    moment, row, before = found
-    return _at_moment(evidence, moment, row, before)
+    return None if found is None else _at_moment(evidence, *found)
 
 
 def _first_moment(evidence: CompileEvidence) -> tuple[CallMoment, Row | None, str | None] | None:
@@ -119,7 +121,7 @@ def _first_moment(evidence: CompileEvidence) -> tuple[CallMoment, Row | None, st
 
 def _at_moment(
     evidence: CompileEvidence, moment: CallMoment, off: Row | None, last: str | None
-) -> CompileCause:
+) -> CompileCause | None:
     row = moment.row
     caller = None if row.parent is None else evidence.by_order.get(row.parent)
     if moment.kind == "leave" and off is not None:
@@ -128,7 +130,7 @@ def _at_moment(
             "output", ref(row), None, sentence, (row.name or "",), off["relative"], off["limit"]
         )
     if caller is None:
-        return _at_output(evidence, "")
+        return None
     after = "" if last is None or not _is_inside(last, caller) else f" after {last}"
     if off is None:
         sentence = f"{_named(caller)}: compiled, it does not call {_named(row)}"
@@ -179,6 +181,10 @@ def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
     if not off:
         return None
     order = list(_in_order(evidence, gradients))
+    origin = _origin(evidence) if evidence.compared["calls"] else None
+    if origin is not None:
+        count = f"{len(off)} of {len(gradients)}"
+        return replace(origin, sentence=f"{origin.sentence}; {count} gradients differ")
     name, layer = next(((n, l) for n, l in order if n in off), (next(iter(off)), None))
     row = off[name]
     good = [n for n, _ in order[: [n for n, _ in order].index(name)]] if layer else []

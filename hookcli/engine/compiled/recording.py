@@ -74,20 +74,37 @@ def _sample(tensor: torch.Tensor) -> torch.Tensor:
     return flat[::step].clone()
 
 
-@contextmanager
-def recorded_calls(root: nn.Module, *, sampled: bool) -> Iterator[list[Any]]:
-    """Attach the hooks; yield the list to which they append (kind, name, tensors)."""
-    calls: list[Any] = []
-    keep = _sample if sampled else _whole
-    handles = []
-    for module, names in module_tree.modules(root):
-        for handle in _hooks(module, names[0], calls, keep):
-            handles.append(handle)  # noqa: PERF402
-    try:
-        yield calls
-    finally:
-        for handle in handles:
-            handle.remove()
+class CallRecorder:
+    """The list to which hooks append (kind, name, tensors).
+
+    The root has no hooks: Dynamo would compile them apart from its forward. `enter_root` and
+    `leave_root` record its calls.
+    """
+
+    def __init__(self, *, sampled: bool) -> None:
+        self.calls: list[Any] = []
+        self._keep = _sample if sampled else _whole
+
+    @contextmanager
+    def attached(self, root: nn.Module) -> Iterator[None]:
+        """Attach the hooks to all modules inside the root, for the time of the block."""
+        handles: list[Any] = []
+        for module, names in module_tree.modules(root):
+            if module is not root:
+                handles.extend(_hooks(module, names[0], self.calls, self._keep))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def enter_root(self, args: Any, kwargs: Any) -> None:
+        """Record that the call of the root begins."""
+        self.calls.append(("in", "", [self._keep(t) for t in tensors_of((args, kwargs))]))
+
+    def leave_root(self, output: Any) -> None:
+        """Record that the call of the root ended."""
+        self.calls.append(("out", "", [self._keep(t) for t in tensors_of(output)]))
 
 
 def _hooks(
@@ -115,18 +132,27 @@ def moments_of(calls: list[Any]) -> list[Moment]:
 
 
 def run_once(
-    call: Callable[..., Any], root: nn.Module, batch: Batch, *, seed: int, calls: list[Any]
+    call: Callable[..., Any],
+    root: nn.Module,
+    batch: Batch,
+    *,
+    seed: int,
+    recorder: CallRecorder | None,
 ) -> Recorded:
     """Run forward and backward; return results, gradients and buffers.
 
     Backward starts from the same random gradients in each run, of unit norm for each output, so
-    that all outputs count. `calls` is the list of `recorded_calls`.
+    that all outputs count. The hooks of the recorder are attached.
     """
     for parameter in root.parameters():
         parameter.grad = None
+    if recorder is not None:
+        recorder.enter_root(batch.args, batch.kwargs)
     output = call(*batch.args, **batch.kwargs)
-    found = Recorded(moments=moments_of(calls))
-    calls.clear()
+    found = Recorded()
+    if recorder is not None:
+        recorder.leave_root(output)
+        found.moments = moments_of(recorder.calls)
     made = leaves(output)
     found.paths = [path for path, _, _ in made]
     found.result = [tensor.detach().clone() for _, tensor, _ in made]
@@ -137,7 +163,6 @@ def run_once(
             tensor.grad = None
     for tensor, names, _ in module_tree.tensors(root, "_buffers"):
         found.buffers[names[0]] = tensor.detach().clone()
-    calls.clear()  # checkpoints call hooks again in backward
     return found
 
 

@@ -18,7 +18,7 @@ from hookcli.engine.compiled.account import CompilerReader
 from hookcli.engine.compiled.backends import compiler_of, is_without_compiler, no_compiler
 from hookcli.engine.compiled.failures import CompileFailure, compile_failure
 from hookcli.engine.compiled.judge import CompiledJudge, Yardsticks, first_other_call
-from hookcli.engine.compiled.recording import Moment, Recorded, recorded_calls, run_once
+from hookcli.engine.compiled.recording import CallRecorder, Moment, Recorded, run_once, tensors_of
 from hookcli.engine.compiled.rounding import RoundingNoise
 from hookcli.engine.diff.exchange import Side
 from hookcli.engine.observe.recorder import Progress
@@ -111,12 +111,12 @@ class CompiledSession:
         self._restore()
         is_double = root is not self._root
         batch = map_batch(self._batch, lambda t: _copied(t, double=is_double))
-        hooks = recorded_calls(root, sampled=self._sampled) if inner else nullcontext([])
-        with torch.enable_grad(), hooks as calls:
+        recorder = CallRecorder(sampled=self._sampled) if inner else None
+        with torch.enable_grad(), nullcontext() if recorder is None else recorder.attached(root):
             call = root if compile_module is None else compile_module(root)
             seed_all(self._spec.run.seed)
             with around or nullcontext():
-                return run_once(call, root, batch, seed=self._spec.run.seed, calls=calls)
+                return run_once(call, root, batch, seed=self._spec.run.seed, recorder=recorder)
 
     def _compared(self, compile_module: Callable[[nn.Module], Any]) -> dict[str, Any]:
         self._progress("forward", None)
@@ -170,8 +170,6 @@ class CompiledSession:
 
         def count(_module: nn.Module, args: Any, output: Any) -> None:
             nonlocal sizes
-            from hookcli.engine.compiled.recording import tensors_of
-
             sizes += sum(t.nbytes for t in tensors_of((args, output)))
 
         for module, _ in module_tree.modules(self._root):

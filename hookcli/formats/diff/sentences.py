@@ -68,7 +68,7 @@ def _compiled(diff: Diff, compiled: CompiledInfo) -> list[tuple[str, str]]:
     settings = CompileSettings(
         compiled.backend, compiled.mode, compiled.dynamic, compiled.fullgraph
     )
-    lines = [("Compiled", escape(settings.text()))]
+    lines = [("Backend", escape(settings.text()))]
     if compiled.compiler is not None:
         lines.append(("Graphs", graphs(compiled.compiler)))
     if diff.inputs is not None:

@@ -22,7 +22,7 @@ _KEYS = (
     "dtype", "device", "mode", "weights", "arg", "argv", "python", "parallel", "mesh", "compile",
     "dynamic", "fullgraph",
 )  # fmt: skip
-_OF_COMPILE = ("dynamic", "fullgraph")
+OF_COMPILE = ("compile", "dynamic", "fullgraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _check_modes(side: SideText) -> None:
             raise RequestError(
                 unknown("mode", value), place=side.text, hint=f"choose from {', '.join(modes)}"
             )
-        if key in _OF_COMPILE and not side.is_compiled:
+        if key in OF_COMPILE and not side.is_compiled:
             raise RequestError(
                 f"setting '{key}' requires setting 'compile'",
                 place=side.text,

@@ -64,6 +64,8 @@ def find_cause(evidence: CompileEvidence) -> CompileCause | None:
     error = compared["error"]
     if error is not None:
         return _of_error(error)
+    if compared["unrepeatable"] is not None:
+        return _not_repeatable(evidence, compared["unrepeatable"])
     ends = [*compared["result"], *(row["value"] for row in compared["buffers"])]
     if any(map(is_off, ends)):
         return _in_forward(evidence)
@@ -81,9 +83,6 @@ def _of_error(error: Row) -> CompileCause:
 
 
 def _in_forward(evidence: CompileEvidence) -> CompileCause:
-    unrepeatable = evidence.compared["unrepeatable"]
-    if unrepeatable is not None:
-        return _not_repeatable(evidence, unrepeatable)
     observed = evidence.compared["observed"]
     if not evidence.compared["calls"] or observed is None:
         return _at_output(evidence, "")
@@ -194,9 +193,7 @@ def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
     else:
         sentence = f"the gradient of {name} differs{_size(row)}{before}"
     call = None if layer is None else ref(layer)
-    return CompileCause(
-        "gradient", call, None, sentence, (name,), row["relative"], row["limit"]
-    )
+    return CompileCause("gradient", call, None, sentence, (name,), row["relative"], row["limit"])
 
 
 def _in_order(

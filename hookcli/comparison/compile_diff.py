@@ -173,8 +173,6 @@ def _warnings(
             f"{row.name} differs when hooks read the layers, and the outputs and gradients of the "
             "model agree"
         )
-    if cause is None and compared["unrepeatable"] is not None:
-        yield "the model gives other values in a second eager run with the same seed"
     if compared["draws"]:
         yield (
             "the model draws random numbers: inductor was set to draw those of eager code "

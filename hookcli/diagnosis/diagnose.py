@@ -28,7 +28,7 @@ _FIRST = (
     "loss_sign", "loss_direction", "noise_scale", "double_softmax", "loss_broadcasts",
     "class_dimension", "batch_contents", "batch_dimension",
     "first_batch_only", "unregistered_parameters", "ranks_agree", "eval_while_training",
-    "lost_updates", "repeated_seed", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
+    "lost_updates", "repeated_seed", "recompilations", "schedule_steps", "grad_norm_spikes", "grad_norm_grows",
     "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
     "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
     "causal_mask", "padding_tokens", "dead_units",

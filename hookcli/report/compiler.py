@@ -20,7 +20,8 @@ class GraphBreak:
 class Recompilation:
     """A function that was compiled again because a guard failed.
 
-    `guard` is the condition that did not hold, `place` the line that needs it. `steps` is the
+    `guard` is the condition that did not hold, of the first of those that differ only in values, and
+    `place` the line that needs it. `steps` is the
     number of optimizer steps in which this happened, and `last_step` the last of them.
     """
 

@@ -165,6 +165,7 @@ RULES = [
     ("first_batch_only", "warning", "of_training", {}),
     ("lost_updates", "warning", "of_training", {"share": 0.9}),
     ("repeated_seed", "warning", "of_training", {}),
+    ("recompilations", "warning", "of_training", {}),
     ("unheld_model", "warning", "of_training", {}),
     ("optimizer_construction", "warning", "of_training", {}),
     ("model_copies", "warning", "of_training", {}),

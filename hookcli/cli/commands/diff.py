@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.diff_sides import (
+    OF_COMPILE,
     SideRequest,
     SideText,
     compile_settings_of,
@@ -124,7 +125,10 @@ EXAMPLES = (
         "a parallel plan against the model itself",
         "hookcli diff model.py 'model.py?parallel=plan.py:apply&mesh=tp:2'",
     ),
-    ("the compiled model against the eager one", "hookcli diff model.py 'model.py?compile=inductor'"),
+    (
+        "the compiled model against the eager one",
+        "hookcli diff model.py 'model.py?compile=inductor'",
+    ),
 )
 
 
@@ -338,13 +342,18 @@ def _of_compiled(
             place=sides[0].text,
             hint="write the model first: `hookcli diff A 'A?compile=inductor'`",
         )
+    plain = [item for item in sides[1].settings if item[0] not in OF_COMPILE]
+    if sides[0].source != sides[1].source or any(s not in plain for s in sides[0].settings):
+        raise RequestError(
+            "a compiled model can only be compared with the same model",
+            place=sides[0].text,
+            hint=f"write `{sides[1].source}` as A, and the settings of both at B",
+        )
     _refuse_flags(sides[1], flags, "a compiled model")
     settings = compile_settings_of(sides[1])
-    a, b = (
-        _side(name, side, "inspect", flags, console) for name, side in zip("AB", sides, strict=True)
-    )
-    targets = parse_targets(flags.output, read=[*a.read, *b.read], console=console, kinds=("diff",))
-    request = CompileRequest(a.request.spec, b.request.spec, settings, tolerances.given)
+    b = _side("B", sides[1], "inspect", flags, console)
+    targets = parse_targets(flags.output, read=b.read, console=console, kinds=("diff",))
+    request = CompileRequest(b.request.spec, settings, tolerances.given)
     outcome = while_watched(
         functools.partial(run_compiled_pair, request),
         console,
@@ -356,7 +365,7 @@ def _of_compiled(
 
         raise prefix_side(run_error(outcome), "A")
     diff = compare_compiled(outcome.reference, outcome.compared, settings, sides[1].source)
-    return diff, targets, a.request.view
+    return diff, targets, b.request.view
 
 
 def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:

@@ -19,13 +19,15 @@ _MOST = 200  # breaks and recompilations that are kept
 _LONGEST = 200  # characters of a reason or guard
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 _ENTRY = re.compile(r"^\d+/\d+(?:_\d+)?: ")  # "0/1: " before the guard of that compilation
+_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")  # guards that differ only here are one
 _LIMIT = "limit exceeded"
 
 
 @dataclass(slots=True)
 class _Again:
-    """A recompilation that is counted."""
+    """A recompilation that is counted; `guard` is that of the first one."""
 
+    guard: str
     place: str | None
     count: int = 0
     steps: int = 0
@@ -107,21 +109,22 @@ class CompilerReader:
             code = self._last_of.get(frame)
             if code is not None and _LIMIT in (entry.fail_reason or ""):
                 self._limit_hit.setdefault(_shown(code))
-        else:
-            code = (_plain_name(entry.co_name), entry.co_filename, entry.co_firstlineno)
-            self._last_of[frame] = code
-            self._functions.add((entry.co_name, entry.co_filename, entry.co_firstlineno))
-        if reason and code is not None:
+            return
+        code = (_plain_name(entry.co_name), entry.co_filename, entry.co_firstlineno)
+        self._last_of[frame] = code
+        self._functions.add((entry.co_name, entry.co_filename, entry.co_firstlineno))
+        if reason:
             self._note_again(code, reason, step)
 
     def _note_again(self, code: tuple[str, str, int], reason: str, step: int | None) -> None:
         guard, place = guard_of(reason)
-        key = f"{code[0]}", guard
+        key = code[0], _VALUE.sub("_", guard)
         row = self._again.get(key)
         if row is None:
             if len(self._again) >= _MOST:
                 return
-            row = self._again[key] = _Again(place or f"{places.show(code[1])}:{code[2]}")
+            row = _Again(guard, place or f"{places.show(code[1])}:{code[2]}")
+            self._again[key] = row
         row.count += 1
         if step is not None and row.last_step != step:
             row.last_step = step
@@ -138,10 +141,8 @@ class CompilerReader:
                 GraphBreak(reason, place, count) for (reason, place), count in self._breaks.items()
             ),
             recompilations=tuple(
-                Recompilation(
-                    function, guard, row.place, row.count, row.steps, row.last_step
-                )
-                for (function, guard), row in self._again.items()
+                Recompilation(function, row.guard, row.place, row.count, row.steps, row.last_step)
+                for (function, _), row in self._again.items()
             ),
             limit_hit=tuple(self._limit_hit),
             steps=self.steps,

@@ -170,7 +170,9 @@ class CompiledJudge:
                 )
             elif key[0] == "buffer":
                 value = run.buffers.get(key[1])
-                buffers.append({"name": key[1], "value": self.row(key, value, name=key[1], path="")})
+                buffers.append(
+                    {"name": key[1], "value": self.row(key, value, name=key[1], path="")}
+                )
         return {"result": result, "parameters": gradients, "buffers": buffers}
 
     def calls(self, eager: Recorded, compiled: Recorded) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from hookcli.engine.compiled.account import CompilerReader
 from hookcli.engine.compiled.backends import compiler_of, is_without_compiler, no_compiler
 from hookcli.engine.compiled.failures import CompileFailure, compile_failure
 from hookcli.engine.compiled.judge import CompiledJudge, Yardsticks, first_other_call
-from hookcli.engine.compiled.recording import CallRecorder, Moment, Recorded, run_once, tensors_of
+from hookcli.engine.compiled.recording import CallRecorder, Recorded, run_once, tensors_of
 from hookcli.engine.compiled.rounding import RoundingNoise
 from hookcli.engine.diff.exchange import Side
 from hookcli.engine.observe.recorder import Progress
@@ -124,9 +124,9 @@ class CompiledSession:
         draws = has_drawn_any(self._spec.run.seed, self._spec.run.device)
         self._choose_sampling()
         eager = self._one(inner=True)
-        unrepeatable = self._unrepeatable(first, eager)
         marks = Yardsticks(eager)
         judge = CompiledJudge(marks, self._run.tolerances)
+        unrepeatable = self._unrepeatable(first, judge)
         value: dict[str, Any] = {
             "backend": self._run.settings.backend, "calls": [], "order": None, "error": None,
             "failure": None, "observed": None, "compiler": None, "draws": draws,
@@ -173,7 +173,7 @@ class CompiledSession:
             sizes += sum(t.nbytes for t in tensors_of((args, output)))
 
         for module, _ in module_tree.modules(self._root):
-            handles.append(module.register_forward_hook(count))  # noqa: PERF401
+            handles.append(module.register_forward_hook(count))
         try:
             self._one(inner=False)
         finally:
@@ -186,14 +186,13 @@ class CompiledSession:
                 "were compared"
             )
 
-    def _unrepeatable(self, first: Recorded, second: Recorded) -> str | None:
-        """Return the layer that gives other values in a second eager run; None if none does."""
-        if all(map(_equal, first.result, second.result)):
+    def _unrepeatable(self, first: Recorded, judge: CompiledJudge) -> str | None:
+        """Return the layer that gives other values in another eager run; None if none does."""
+        if not judge.exceeds(first):
             return None
-        third = self._one(inner=True)
-        for one, other in zip(second.moments, third.moments, strict=False):
-            if one.kind == "out" and not _moments_equal(one, other):
-                return one.name
+        for moment in self._one(inner=True).moments:
+            if moment.kind == "out" and judge.exceeds(Recorded(moments=[moment])):
+                return moment.name
         return ""
 
     def _compiled(
@@ -247,6 +246,7 @@ class CompiledSession:
                 except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
                     raise_if_out_of_memory(error)
                     break
+        self._restore()
         try:
             double = copy.deepcopy(self._root).double()
             marks.add_precise(self._one(double, inner=True))
@@ -269,16 +269,6 @@ def _copied(tensor: torch.Tensor, *, double: bool) -> torch.Tensor:
     if double and new.is_floating_point():
         new = new.double()
     return new.requires_grad_(tensor.requires_grad)
-
-
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    return bool(((one == other) | ((one != one) & (other != other))).all())
-
-
-def _moments_equal(one: Moment, other: Moment) -> bool:
-    return one.key == other.key and all(map(_equal, one.tensors, other.tensors))
 
 
 @contextmanager

@@ -22,9 +22,7 @@ def graphs(account: CompilerAccount) -> str:
 
 def break_lines(account: CompilerAccount) -> list[str]:
     """Return a line for each graph break and recompilation, the first ones."""
-    lines = [
-        f"graph break{_at(row.place)}: {escape(row.reason)}" for row in account.breaks[:_MOST]
-    ]
+    lines = [f"graph break{_at(row.place)}: {escape(row.reason)}" for row in account.breaks[:_MOST]]
     often = sorted(account.recompilations, key=lambda row: -row.count)
     lines += [
         f"{escape(row.function)} was compiled again {counted(row.count, 'time')}{_at(row.place)}: "

@@ -44,7 +44,7 @@ def _compare(
     given = () if tolerance is None else (("*", float(tolerance)),)
     run_spec = dataclasses.replace(spec.run, mode="eval", distributed=None)
     alone = dataclasses.replace(spec, run=run_spec, suppressions=())
-    outcome = run_compiled_pair(CompileRequest(alone, alone, settings, given), check)
+    outcome = run_compiled_pair(CompileRequest(alone, settings, given), check)
     if isinstance(outcome, Report):
         error = outcome.error
         value["error"] = "the model failed in eval mode" if error is None else error.message

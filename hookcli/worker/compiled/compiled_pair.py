@@ -23,10 +23,9 @@ from hookcli.worker.worker import Limits
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """The model, the model that is compiled, and how."""
+    """The model, and how it is compiled."""
 
-    a: Spec
-    b: Spec
+    spec: Spec
     settings: CompileSettings
     tolerances: tuple[tuple[str, float], ...] = ()
 
@@ -48,21 +47,21 @@ def run_compiled_pair(
     ------
     HookcliError : something could not be run; the message names the side.
     """
-    timeout = request.a.run.timeout
-    limits = Limits(time.monotonic() + timeout, timeout, request.a.run.max_memory)
-    python = request.b.run.python
+    timeout = request.spec.run.timeout
+    limits = Limits(time.monotonic() + timeout, timeout, request.spec.run.max_memory)
+    python = request.spec.run.python
     with private_folder() as folder:
         with contextlib.suppress(OSError):  # reported when the run itself cannot start
             start_ahead(sys.executable if python is None else python.path)
         with _naming("A"), labelled("A"):
             side = SideSpec("a", folder, weights=True)
-            spec = dataclasses.replace(_plain(request.a), side=side)
+            spec = dataclasses.replace(_plain(request.spec), side=side)
             a = run_within(spec, limits, check, meanwhile).report
         if a.error is not None:
             return a
         with _naming("B"), labelled("B, compiled"):
             run = CompiledRun(request.settings, folder, request.tolerances)
-            spec = dataclasses.replace(_plain(request.b), compiled=run)
+            spec = dataclasses.replace(_plain(request.spec), compiled=run)
             report = run_within(spec, limits, check).report
         if report.error is not None:
             return report

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from hookcli.comparison.diff import CallRef, Fault
@@ -161,16 +162,17 @@ def _not_repeatable(evidence: CompileEvidence, name: str) -> CompileCause:
 
 
 def _at_output(evidence: CompileEvidence, rest: str) -> CompileCause:
+    named: tuple[str, ...]
     compared = evidence.compared
     off = next((row for row in compared["result"] if is_off(row)), None)
     if off is not None:
-        what, size = f"output{off['path']}", _size(off)
+        what, size, named = f"output{off['path']}", _size(off), ()
     else:
         found = next(row for row in compared["buffers"] if is_off(row["value"]))
         off, what = found["value"], f"buffer {found['name']}"
-        size = _size(off)
+        size, named = _size(off), (found["name"],)
     sentence = f"{what} of the model differs{size}{rest}"
-    return CompileCause("model", None, None, sentence, (), off["relative"], off["limit"])
+    return CompileCause("model", None, None, sentence, named, off["relative"], off["limit"])
 
 
 def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
@@ -184,10 +186,12 @@ def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
     if origin is not None:
         count = f"{len(off)} of {len(gradients)}"
         return replace(origin, sentence=f"{origin.sentence}; {count} gradients differ")
-    name, layer = next(((n, l) for n, l in order if n in off), (next(iter(off)), None))
+    agreeing = list(takewhile(lambda item: item[0] not in off, order))
+    name, layer = order[len(agreeing)]
     row = off[name]
-    good = [n for n, _ in order[: [n for n, _ in order].index(name)]] if layer else []
-    before = f"; gradients before it in backward agree, the last is {good[-1]}" if good else ""
+    before = "" if not agreeing else (
+        f"; gradients before it in backward agree, the last is {agreeing[-1][0]}"
+    )  # fmt: skip
     if row["other_shape"] is None:
         sentence = f"parameter {name} gets no gradient when compiled{before}"
     else:

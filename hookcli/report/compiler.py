@@ -20,9 +20,9 @@ class GraphBreak:
 class Recompilation:
     """A function that was compiled again because a guard failed.
 
-    `guard` is the condition that did not hold, of the first of those that differ only in values, and
-    `place` the line that needs it. `steps` is the
-    number of optimizer steps in which this happened, and `last_step` the last of them.
+    `guard` is the condition that did not hold, the first of those that differ only in values, and
+    `place` the line that needs it. `steps` is the number of optimizer steps in which this happened,
+    and `last_step` the last of them.
     """
 
     function: str

@@ -60,7 +60,7 @@ RULE = Rule(
     ".ce",
     fails="a branch on torch.compiler.is_compiling() that computes something else; a custom "
     "operator or a backend that is wrong",
-    mend="look at the layer that is named; compile with `aot_eager` to tell the graph from inductor",
+    mend="look at the layer that is named; `aot_eager` tells the graph from inductor",
     example="{rule: compile_equal, backend: aot_eager}",
     options=(
         RuleOption("backend", "word", "a backend of torch.compile, or file.py:function",

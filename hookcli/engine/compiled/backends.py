@@ -51,7 +51,7 @@ def compiler_of(settings: CompileSettings, device: str) -> Callable[[nn.Module],
 
 
 def _check_name(settings: CompileSettings) -> None:
-    names = torch.compiler.list_backends(exclude_tags=())  # type: ignore[arg-type]
+    names = torch.compiler.list_backends(exclude_tags=())
     if settings.backend in names:
         return
     guess = nearest(settings.backend, names)

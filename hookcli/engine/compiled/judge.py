@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from math import hypot
 from typing import Any
 
 import torch
@@ -60,7 +61,7 @@ class Yardsticks:
             if value.shape != base.shape or not base.numel():
                 return 0.0 if value.shape == base.shape else float("inf")
             return float((value != base).sum()) / base.numel()
-        floor = self.floor if key[0] == "gradient" else 1e-6 * base.numel() ** 0.5
+        floor: float = self.floor if key[0] == "gradient" else 1e-6 * base.numel() ** 0.5
         return distance(value.to(base.device), base, floor)
 
     def allowed(self, key: Any) -> float:
@@ -81,8 +82,7 @@ class Yardsticks:
 
 def total_norm(tensors: Iterable[torch.Tensor]) -> float:
     """Return the norm of all tensors together, without those that are complex."""
-    norms = [float(t.to(torch.float64).norm()) for t in tensors if not t.is_complex()]
-    return sum(norm**2 for norm in norms) ** 0.5
+    return hypot(*(float(t.to(torch.float64).norm()) for t in tensors if not t.is_complex()))
 
 
 def keyed(run: Recorded) -> Iterable[tuple[Any, torch.Tensor]]:
@@ -170,9 +170,8 @@ class CompiledJudge:
                 )
             elif key[0] == "buffer":
                 value = run.buffers.get(key[1])
-                buffers.append(
-                    {"name": key[1], "value": self.row(key, value, name=key[1], path="")}
-                )
+                row = self.row(key, value, name=key[1], path="")
+                buffers.append({"name": key[1], "value": row})
         return {"result": result, "parameters": gradients, "buffers": buffers}
 
     def calls(self, eager: Recorded, compiled: Recorded) -> list[dict[str, Any]]:

@@ -168,7 +168,8 @@ def run_once(
 
 def _backward(outputs: list[torch.Tensor], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    starts, gradients = [], []
+    starts: list[torch.Tensor] = []
+    gradients: list[torch.Tensor] = []
     for tensor in outputs:
         if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.is_nested:
             continue

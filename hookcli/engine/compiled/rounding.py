@@ -15,88 +15,21 @@ import torch
 from hookcli.torch_private import TorchDispatchMode
 
 # Operators whose results are exact, by the name without its namespace: they move or choose values.
-_EXACT = frozenset(
-    [
-        "clone",
-        "copy_",
-        "cat",
-        "stack",
-        "_to_copy",
-        "index",
-        "index_select",
-        "gather",
-        "embedding",
-        "where",
-        "masked_fill",
-        "max_pool2d_with_indices",
-        "max_pool3d_with_indices",
-        "relu",
-        "neg",
-        "abs",
-        "arange",
-        "full",
-        "zeros",
-        "ones",
-        "empty",
-        "empty_like",
-        "full_like",
-        "zeros_like",
-        "ones_like",
-        "new_zeros",
-        "new_ones",
-        "new_full",
-        "new_empty",
-        "constant_pad_nd",
-        "roll",
-        "flip",
-        "repeat",
-        "sort",
-        "topk",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "floor",
-        "round",
-        "ceil",
-        "trunc",
-        "sign",
-        "native_dropout",
-        "bernoulli",
-        "rand",
-        "randn",
-        "rand_like",
-        "randn_like",
-        "scalar_tensor",
-        "tril",
-        "triu",
-        "threshold",
-        "hardtanh",
-        "clamp",
-        "maximum",
-        "minimum",
-        "one_hot",
-        "scatter",
-        "lift_fresh",
-        "detach",
-        "randint",
-        "randperm",
-        "linspace",
-        "eye",
-        "reflection_pad1d",
-        "reflection_pad2d",
-        "replication_pad2d",
-        "upsample_nearest2d",
-        "argmax",
-    ]
-)
+_MOVING = """clone copy_ cat stack _to_copy index index_select gather embedding where masked_fill
+arange full zeros ones empty empty_like full_like zeros_like ones_like new_zeros new_ones new_full
+new_empty constant_pad_nd roll flip repeat scalar_tensor tril triu one_hot scatter lift_fresh detach
+linspace eye reflection_pad1d reflection_pad2d replication_pad2d upsample_nearest2d"""
+_CHOOSING = """max_pool2d_with_indices max_pool3d_with_indices relu neg abs sort topk max min amax
+amin floor round ceil trunc sign threshold hardtanh clamp maximum minimum argmax"""
+_RANDOM = """native_dropout bernoulli rand randn rand_like randn_like randint randperm"""
+_EXACT = frozenset(f"{_MOVING} {_CHOOSING} {_RANDOM}".split())
 
 
-class RoundingNoise(TorchDispatchMode):
+class RoundingNoise(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Multiplies the result of each operator that rounds by 1 + u."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._seed = seed
         self._generators: dict[torch.device, torch.Generator] = {}
 

@@ -10,8 +10,8 @@ from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.sentences import names_no_function, unknown
-from hookcli.spec.compiled import COMPILE_MODES, CompileSettings, compile_settings
-from hookcli.spec.parallel import ParallelPlan, parse_mesh
+from hookcli.spec.compared.compiled import COMPILE_MODES, CompileSettings, compile_settings
+from hookcli.spec.compared.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
 

@@ -21,9 +21,9 @@ from hookcli.comparison.diff import (
 )
 from hookcli.comparison.tolerance import worst
 from hookcli.comparison.walk import ref
-from hookcli.report.compiler import CompilerAccount, GraphBreak, Recompilation
+from hookcli.report.measured.compiler import CompilerAccount, GraphBreak, Recompilation
 from hookcli.report.report import LayerRow, Report
-from hookcli.spec.compiled import CompileSettings
+from hookcli.spec.compared.compiled import CompileSettings
 from hookcli.text import counted
 
 

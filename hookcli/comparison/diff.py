@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookcli.report.compiler import CompilerAccount
 from hookcli.report.measured.compared import Weights
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.report import Environment, Inputs, RunInfo
 from hookcli.report.values import Count, Index, Number, Real, Shape, Size, absent
 

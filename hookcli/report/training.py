@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.compiler import CompilerAccount
 from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.report import Environment, Report
 from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.errors import RequestError
 from hookcli.spec.checks import CheckSpec, ProbeRequest, Suppression
-from hookcli.spec.compiled import CompiledRun
+from hookcli.spec.compared.compiled import CompiledRun
+from hookcli.spec.compared.parallel import ParallelRun
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
-from hookcli.spec.parallel import ParallelRun
 from hookcli.spec.what_if import WhatIf
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]

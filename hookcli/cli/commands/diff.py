@@ -116,7 +116,6 @@ class _Flags:
 
 EXAMPLES = (
     ("float32 against bfloat16", "hookcli diff model.py 'model.py?dtype=bfloat16'"),
-    ("train mode against eval mode", "hookcli diff 'model.py?mode=train' 'model.py?mode=eval'"),
     (
         "gradients too, with a larger tolerance",
         "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",

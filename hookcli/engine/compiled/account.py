@@ -13,7 +13,7 @@ from typing import Any
 
 from hookcli.models import places
 from hookcli.models.fake.lazy_compiler import compiler_is_imported
-from hookcli.report.compiler import CompilerAccount, GraphBreak, Recompilation
+from hookcli.report.measured.compiler import CompilerAccount, GraphBreak, Recompilation
 
 _MOST = 200  # breaks and recompilations that are kept
 _LONGEST = 200  # characters of a reason or guard

@@ -11,7 +11,7 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.models.python.functions import function_of
 from hookcli.sentences import unknown
-from hookcli.spec.compiled import CompileSettings
+from hookcli.spec.compared.compiled import CompileSettings
 from hookcli.text import nearest, try_instead
 
 _GRAPHS = ("reduce-overhead",)  # modes that only add CUDA graphs

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.compiled.recording import Moment, Recorded
+from hookcli.engine.compiled.recording import CallEnd, Recorded
 from hookcli.engine.parallel.judge import LIMITS
 from hookcli.engine.parallel.layouts import distance
 from hookcli.models.nested import dtype_name
@@ -194,7 +194,7 @@ class CompiledJudge:
             )
         return found
 
-    def _rows(self, moment: Moment, other: Moment | None) -> list[dict[str, Any]]:
+    def _rows(self, moment: CallEnd, other: CallEnd | None) -> list[dict[str, Any]]:
         values = [] if other is None else other.tensors
         many = len(moment.tensors) > 1 or moment.kind == "in"
         return [

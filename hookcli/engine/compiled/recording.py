@@ -22,7 +22,7 @@ SAMPLE = 65_536  # elements of a tensor that are kept where memory does not allo
 
 
 @dataclass(slots=True)
-class Moment:
+class CallEnd:
     """The start ("in") or end ("out") of a call, with its tensors in a fixed order."""
 
     kind: str
@@ -43,7 +43,7 @@ class Recorded:
     `paths` are those of the results.
     """
 
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[CallEnd] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     result: list[torch.Tensor] = field(default_factory=list)
     gradients: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -120,14 +120,14 @@ def _hooks(
     yield module.register_forward_hook(leave, with_kwargs=True)
 
 
-def moments_of(calls: list[Any]) -> list[Moment]:
+def moments_of(calls: list[Any]) -> list[CallEnd]:
     """Return the moments with the index of each call of its module."""
     counts: dict[tuple[str, str], int] = {}
     moments = []
     for kind, name, tensors in calls:
         index = counts.get((kind, name), 0)
         counts[kind, name] = index + 1
-        moments.append(Moment(kind, name, index, list(tensors)))
+        moments.append(CallEnd(kind, name, index, list(tensors)))
     return moments
 
 

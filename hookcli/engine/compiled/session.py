@@ -32,7 +32,7 @@ from hookcli.models.batch import Batch, map_batch
 from hookcli.models.python.importing import own_path
 from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.findings import Measurement
-from hookcli.spec.compiled import COMPARED, CompiledRun
+from hookcli.spec.compared.compiled import COMPARED, CompiledRun
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Attempt, SideSpec, Spec
 

@@ -19,7 +19,7 @@ from hookcli.formats.parts.summary import interpreter, target
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
-from hookcli.spec.compiled import CompileSettings
+from hookcli.spec.compared.compiled import CompileSettings
 from hookcli.text import counted, join_names, pluralize
 
 

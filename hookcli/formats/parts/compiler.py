@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookcli.console import escape
-from hookcli.report.compiler import CompilerAccount
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.text import counted
 
 _MOST = 5  # lines of each kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.compiler import CompilerAccount, Recompilation
+from hookcli.report.measured.compiler import CompilerAccount, Recompilation
 from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.script.facts import judge_nothing

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hookcli.refusals import is_short_of, raise_if_out_of_memory
-from hookcli.report.compiler import CompilerAccount
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batch_contents import BatchContents

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookcli.engine.compiled.account import CompilerReader
-from hookcli.report.compiler import CompilerAccount
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.training.observers.observer import Observer
 from hookcli.training.records import Record
 

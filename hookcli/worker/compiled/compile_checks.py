@@ -12,7 +12,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.compile_equal import PROBE
 from hookcli.spec.checks import ProbeRequest
-from hookcli.spec.compiled import compile_settings
+from hookcli.spec.compared.compiled import compile_settings
 from hookcli.spec.request import Spec
 from hookcli.worker.compiled.compiled_pair import CompileRequest, run_compiled_pair
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hookcli.errors import HookcliError
 from hookcli.report.report import Report
-from hookcli.spec.compiled import COMPARED, CompiledRun, CompileSettings
+from hookcli.spec.compared.compiled import COMPARED, CompiledRun, CompileSettings
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.whole_files import private_folder
 from hookcli.worker.attempts import run_within

@@ -12,7 +12,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.parallel_equal import PROBE
 from hookcli.spec.checks import ProbeRequest
-from hookcli.spec.parallel import ParallelPlan, parse_mesh
+from hookcli.spec.compared.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Spec
 from hookcli.worker.attempts import WorkerResult, run
 from hookcli.worker.compiled.compile_checks import compiled_measurements

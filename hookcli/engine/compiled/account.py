@@ -41,6 +41,7 @@ class CompilerReader:
         self._metrics: set[Any] = set()
         self._breaks: dict[tuple[str, str | None], int] = {}
         self._read_breaks = 0
+        self._last_break: Any = None
         self._again: dict[tuple[str, str], _Again] = {}
         self._functions: set[tuple[str, str, int]] = set()
         self._compiled: dict[tuple[str, str, int], int] = {}
@@ -51,7 +52,8 @@ class CompilerReader:
         self.steps = self.compiling_steps = 0
         if (utils := _utils()) is not None:  # what was compiled before is not of this reader
             self._last_total = utils.counters["stats"].get("unique_graphs", 0)
-            self._read_breaks = len(getattr(utils, "graph_break_reasons", ()))
+            found = getattr(utils, "graph_break_reasons", ())
+            self._read_breaks, self._last_break = len(found), found[-1] if found else None
             self._metrics = {_identity(m) for m in _metrics(utils)}
             self.has_compiled()
 
@@ -85,13 +87,15 @@ class CompilerReader:
         if found is None:
             self._is_complete = False
             return
-        if len(found) < self._read_breaks:  # torch._dynamo.reset() emptied it
-            self._read_breaks = 0
+        read = self._read_breaks
+        if read and (len(found) < read or found[read - 1] is not self._last_break):
+            self._read_breaks = 0  # torch._dynamo.reset() emptied it
         for item in found[self._read_breaks :]:
             key = first_sentence(item.reason), _user_place(item.user_stack)
             if key in self._breaks or len(self._breaks) < _MOST:
                 self._breaks[key] = self._breaks.get(key, 0) + 1
         self._read_breaks = len(found)
+        self._last_break = found[-1] if found else None
 
     def _read_recompilations(self, utils: Any, step: int | None) -> None:
         metrics = _metrics(utils)

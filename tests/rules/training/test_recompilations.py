@@ -67,9 +67,10 @@ def test_an_attribute_that_changes_in_each_step_reaches_the_limit():
     assert report.compiler.compiling_steps == 8  # the last of them reaches the limit
 
 
-def test_lengths_that_change_without_dynamic_shapes(monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 100)
-    report = judged(training(lambda *_: None, lambda step: torch.randn(2 + step, 4), dynamic=False))
+def test_lengths_that_change_without_dynamic_shapes():
+    with torch._dynamo.config.patch(recompile_limit=100):
+        train = training(lambda *_: None, lambda step: torch.randn(2 + step, 4), dynamic=False)
+        report = judged(train)
     [message] = findings(report, RULE)
     assert message.startswith("the compiler ran before 29 of 30 steps: the guard ")
     assert "size" in message

@@ -226,6 +226,32 @@ def test_a_reset_of_the_compiler_loses_nothing_that_was_read():
     assert found.count == 2
 
 
+def test_an_older_torch_has_the_guards_in_another_list(monkeypatch):
+    class Old:
+        """An entry of torch 2.6, which has no reason."""
+
+        def __init__(self, entry):
+            for name in ("compile_id", "start_time", "co_name", "co_filename", "is_forward",
+                         "co_firstlineno", "fail_reason"):  # fmt: skip
+                setattr(self, name, getattr(entry, name))
+
+    from torch._dynamo import utils
+
+    new = utils.get_compilation_metrics
+    monkeypatch.setattr(utils, "get_compilation_metrics", lambda: list(map(Old, new())))
+    net, reader = Tagged(), CompilerReader()
+    compiled = torch.compile(net, backend="eager")
+    for step in range(3):
+        net.tag = str(step)
+        compiled(torch.ones(2, 4))
+        reader.read(step)
+    account = reader.account()
+    [again] = account.recompilations
+    assert (again.function, again.count) == ("forward", 2)
+    assert "tag == " in again.guard
+    assert not account.is_complete
+
+
 @pytest.mark.parametrize(
     ("reason", "guard", "place"),
     [

@@ -46,6 +46,7 @@ class CompilerReader:
         self._functions: set[tuple[str, str, int]] = set()
         self._compiled: dict[tuple[str, str, int], int] = {}
         self._limit_hit: dict[str, None] = {}
+        self._read_reasons: dict[Any, int] = {}  # by code
         self._graphs = self._last_total = self._last_frames = 0
         self._last_of: dict[Any, tuple[str, str, int]] = {}
         self._is_complete = True
@@ -105,10 +106,21 @@ class CompilerReader:
         self._metrics = {_identity(m) for m in metrics}
         for entry in new:
             self._read_entry(entry, step)
+        if metrics and not hasattr(metrics[-1], "recompile_reason"):  # torch 2.6
+            self._read_guards(utils, step)
+
+    def _read_guards(self, utils: Any, step: int | None) -> None:
+        """Read the guards that failed by the code of their function; how often is not known."""
+        self._is_complete = False
+        for code, reasons in list(getattr(utils, "guard_failures", {}).items()):
+            if len(reasons) > self._read_reasons.get(code, 0):
+                key = _plain_name(code.co_name), code.co_filename, code.co_firstlineno
+                self._note_again(key, reasons[-1], step)
+            self._read_reasons[code] = len(reasons)
 
     def _read_entry(self, entry: Any, step: int | None) -> None:
         frame = str(getattr(entry, "compile_id", "") or "").partition("/")[0]
-        reason = getattr(entry, "recompile_reason", None)
+        reason = getattr(entry, "recompile_reason", None)  # since torch 2.7
         if entry.co_name is None:  # it failed before anything was compiled
             code = self._last_of.get(frame)
             if code is not None and _LIMIT in (entry.fail_reason or ""):

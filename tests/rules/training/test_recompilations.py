@@ -107,6 +107,8 @@ def test_a_training_that_does_not_compile_is_not_judged():
     assert "compiler" not in training_to_json(report)
 
 
+# torch's own warning, of its look at inputs of the second graph
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 def test_graph_breaks_are_in_the_report_and_are_no_finding():
     class Broken(Net):
         def forward(self, x):

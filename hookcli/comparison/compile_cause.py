@@ -186,6 +186,8 @@ def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
     if origin is not None:
         count = f"{len(off)} of {len(gradients)}"
         return replace(origin, sentence=f"{origin.sentence}; {count} gradients differ")
+    if (cause := _backward_origin(evidence)) is not None:
+        return cause
     agreeing = list(takewhile(lambda item: item[0] not in off, order))
     name, layer = order[len(agreeing)]
     row = off[name]
@@ -198,6 +200,59 @@ def _in_backward(evidence: CompileEvidence) -> CompileCause | None:
         sentence = f"the gradient of {name} differs{_size(row)}{before}"
     call = None if layer is None else ref(layer)
     return CompileCause("gradient", call, None, sentence, (name,), row["relative"], row["limit"])
+
+
+def _backward_origin(evidence: CompileEvidence) -> CompileCause | None:
+    """Return the call at whose output the gradient agrees, and not at its input or parameters.
+
+    Calls are looked at in the order of backward: the end of each before those inside it.
+    """
+    rows = evidence.compared["backward"]
+    if not rows:
+        return None
+    gradients = {row["name"]: row["gradient"] for row in evidence.compared["parameters"]}
+    for moment in reversed(moments(evidence.reference.layers)):
+        row = moment.row
+        if not row.name or row.recomputed:
+            continue
+        kind = "out" if moment.kind == "leave" else "in"
+        found = [
+            (key, r) for key, r in rows.items() if key.startswith(f"{kind} {row.name} {row.call} ")
+        ]
+        off = next((r for _, r in found if _is_origin(r)), None)
+        if off is not None and kind == "in":
+            return _at_backward(row, f"that of its input differs{_size(off)}", off)
+        if off is not None:
+            caller = None if row.parent is None else evidence.by_order.get(row.parent)
+            return None if caller is None else _after_call(row, caller, off)
+        own = [(n, r) for n, r in gradients.items() if n.rpartition(".")[0] == row.name]
+        wrong = next(((n, r) for n, r in own if _is_origin(r)), None)
+        if wrong is not None and kind == "in":
+            name = wrong[0].rpartition(".")[2]
+            return _at_backward(row, f"that of its {name} differs{_size(wrong[1])}", wrong[1])
+    return None
+
+
+def _is_origin(row: Row) -> bool:
+    return bool(row["origin"]) or is_off(row)
+
+
+def _at_backward(row: LayerRow, rest: str, off: Row) -> CompileCause:
+    sentence = f"{_named(row)}: the gradient of its output agrees and {rest}"
+    return CompileCause(
+        "gradient", ref(row), None, sentence, (row.name or "",), off["relative"], off["limit"]
+    )
+
+
+def _after_call(row: LayerRow, caller: LayerRow, off: Row) -> CompileCause:
+    sentence = (
+        f"{_named(caller)}: the gradient of the output of {_named(row)} differs{_size(off)}; the "
+        "gradients of all layers after it agree"
+    )
+    return CompileCause(
+        "gradient", ref(row), ref(caller), sentence, (caller.name or "", row.name or ""),
+        off["relative"], off["limit"],
+    )  # fmt: skip
 
 
 def _in_order(

@@ -309,8 +309,7 @@ table = {aten._softmax.default: wrong}
         """
 table = {aten.gelu_backward.default: lambda g, x, approximate="none": g * (x > 0)}
 """,
-        "blocks.2.mlp.up.weight",
-        "blocks.2.mlp.up.bias",
+        "blocks.2.mlp.act",
         backward=True,
     ),
     # Code that takes another branch.
@@ -348,8 +347,7 @@ table = {aten.gelu_backward.default: lambda g, x, approximate="none": g * (x > 0
         "return x + self.mlp(self.norm2(x))",
         "y = self.mlp(self.norm2(x))\n        if torch.compiler.is_compiling():\n"
         "            y = y.detach() + (y - y.detach()) * 0.5\n        return x + y",
-        "blocks.2.mlp.down.weight",
-        "blocks.2.mlp.down.bias",
+        "blocks.2",
         backward=True,
     ),
     _replaced(

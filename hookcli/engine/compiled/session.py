@@ -17,6 +17,7 @@ from hookcli.engine.batch.outcome import Result
 from hookcli.engine.compiled.account import CompilerReader
 from hookcli.engine.compiled.backends import compiler_of, is_without_compiler, no_compiler
 from hookcli.engine.compiled.failures import CompileFailure, compile_failure
+from hookcli.engine.compiled.gradient_probes import GradientProbes
 from hookcli.engine.compiled.judge import CompiledJudge, Yardsticks, first_other_call
 from hookcli.engine.compiled.recording import CallRecorder, Recorded, run_once, tensors_of
 from hookcli.engine.compiled.rounding import RoundingNoise
@@ -103,20 +104,28 @@ class CompiledSession:
         root: nn.Module | None = None,
         compile_module: Callable[[nn.Module], Any] | None = None,
         *,
-        inner: bool,
+        inner: bool = False,
         around: AbstractContextManager[Any] | None = None,
+        probes: GradientProbes | None = None,
     ) -> Recorded:
-        """Run once from the same state, seed and batch; with `inner`, record each call."""
+        """Run once from the same state, seed and batch; with `inner`, record each call.
+
+        With `probes`, the gradients are those of inputs and outputs of calls.
+        """
         root = root or self._root
         self._restore()
         is_double = root is not self._root
         batch = map_batch(self._batch, lambda t: _copied(t, double=is_double))
         recorder = CallRecorder(sampled=self._sampled) if inner else None
-        with torch.enable_grad(), nullcontext() if recorder is None else recorder.attached(root):
+        attached = recorder or probes
+        with torch.enable_grad(), nullcontext() if attached is None else attached.attached(root):
             call = root if compile_module is None else compile_module(root)
             seed_all(self._spec.run.seed)
             with around or nullcontext():
-                return run_once(call, root, batch, seed=self._spec.run.seed, recorder=recorder)
+                run = run_once(call, root, batch, seed=self._spec.run.seed, recorder=recorder)
+        if probes is not None:
+            run.gradients = probes.take()
+        return run
 
     def _compared(self, compile_module: Callable[[nn.Module], Any]) -> dict[str, Any]:
         self._progress("forward", None)
@@ -131,7 +140,7 @@ class CompiledSession:
             "backend": self._run.settings.backend, "calls": [], "order": None, "error": None,
             "failure": None, "observed": None, "compiler": None, "draws": draws,
             "unrepeatable": unrepeatable, "sampled": self._sampled, "precise": False, "noise": 0,
-            "notes": self._notes, "retried": None,
+            "notes": self._notes, "retried": None, "backward": None,
         }  # fmt: skip
         with _same_random_numbers() if draws else nullcontext():
             plain, value["compiler"], failure = self._compiled(compile_module, inner=False)
@@ -158,7 +167,30 @@ class CompiledSession:
             value["calls"] = judge.calls(eager, traced)
             value["order"] = first_other_call(eager, traced)
             self._note_other_graphs(value["compiler"], traced_account)
+            if any(row["gradient"]["status"] == "different" for row in value["parameters"]):
+                value["backward"] = self._backward(compile_module, marks, judge)
         return value
+
+    def _backward(
+        self, compile_module: Callable[[nn.Module], Any], marks: Yardsticks, judge: CompiledJudge
+    ) -> dict[str, Any] | None:
+        """Return rows of the gradients at inputs and outputs of calls, by `probe_key`.
+
+        None if the model, with the probes, does not compute what it computes without them.
+        """
+        probes = GradientProbes()
+        eager = self._one(probes=probes)
+        if judge.exceeds(Recorded(result=eager.result)):
+            return None
+        traced, _, failure = self._compiled(compile_module, probes=probes)
+        if traced is None or failure is not None:
+            return None
+        own = Yardsticks(Recorded(gradients=eager.gradients))
+        for number in range(_NOISE_RUNS if marks.runs else 0):
+            noisy = self._one(probes=probes, around=RoundingNoise(number))
+            own.add_noise(Recorded(gradients=noisy.gradients))
+        rows = CompiledJudge(own, self._run.tolerances).ends(traced, ())["parameters"]
+        return {row["name"]: row["gradient"] for row in rows}
 
     def _choose_sampling(self) -> None:
         """Decide whether the values of all calls fit in memory, before they are recorded."""
@@ -196,7 +228,11 @@ class CompiledSession:
         return ""
 
     def _compiled(
-        self, compile_module: Callable[[nn.Module], Any], *, inner: bool
+        self,
+        compile_module: Callable[[nn.Module], Any],
+        *,
+        inner: bool = False,
+        probes: GradientProbes | None = None,
     ) -> tuple[Recorded | None, Any, CompileFailure | None]:
         """Compile and run; return the values, the account of the compiler, and why it failed."""
         torch.compiler.reset()
@@ -205,7 +241,7 @@ class CompiledSession:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                run = self._one(compile_module=compile_module, inner=inner)
+                run = self._one(compile_module=compile_module, inner=inner, probes=probes)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the compiler and the model may raise anything

@@ -79,7 +79,10 @@ def is_off(row: Row) -> bool:
 
 
 def _of_error(error: Row) -> CompileCause:
-    sentence = f"the model does not compile: {error['type']}: {error['message']}"
+    what = "backward of the compiled model fails" if error["in_backward"] else (
+        "the model does not compile"
+    )  # fmt: skip
+    sentence = f"{what}: {error['type']}: {error['message']}"
     return CompileCause("model", None, None, sentence, (), place=error["place"])
 
 

@@ -178,7 +178,7 @@ def _warnings(
             "the model draws random numbers: inductor was set to draw those of eager code "
             "(torch._inductor.config.fallback_random), by default it draws others"
         )
-    if not compared["parameters"] and compared["error"] is None:
+    if not compared["parameters"] and compared["backward_ran"] and compared["error"] is None:
         yield "no gradient was compared: the output of the model does not require grad"
     if (retried := compared["retried"]) is not None:
         yield _retried(retried, compared)

@@ -59,7 +59,7 @@ def judge(one: Small, backend: str) -> tuple[str, str]:
         count = "" if account is None else f"{account['graphs']} graphs"
         worst = max((t["relative"] or 0 for t in diff["output"]), default=0)
         return "equal", f"{worst:.1e}, {count}, noise runs {info['noise_runs']}"
-    if first["sentence"].startswith("the model does not compile"):
+    if first["sentence"].startswith(("the model does not compile", "backward of the compiled")):
         return "does not compile", first["sentence"]
     return "DIFFERENT", first["sentence"]
 

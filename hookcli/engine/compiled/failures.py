@@ -21,6 +21,7 @@ class CompileFailure:
     type: str
     message: str
     place: str | None
+    in_backward: bool = False
 
     @property
     def text(self) -> str:
@@ -29,14 +30,15 @@ class CompileFailure:
 
     def values(self) -> dict[str, Any]:
         """Return the failure as plain values."""
-        return {"type": self.type, "message": self.message, "place": self.place}
+        return {"type": self.type, "message": self.message, "place": self.place,
+                "in_backward": self.in_backward}  # fmt: skip
 
 
-def compile_failure(error: BaseException) -> CompileFailure:
-    """Return why a compilation failed."""
+def compile_failure(error: BaseException, *, in_backward: bool = False) -> CompileFailure:
+    """Return why a compilation failed, or why backward of compiled code did."""
     failure = failure_of(error, "forward")
     text = str(error)
     lines = _LINE.findall(text.partition(_USER_CODE)[2])
     user = [(file, line) for file, line in lines if places.is_user(file)]
     place = f"{places.show(user[-1][0])}:{user[-1][1]}" if user else failure.place
-    return CompileFailure(failure.type, first_sentence(text), place)
+    return CompileFailure(failure.type, first_sentence(text), place, in_backward)

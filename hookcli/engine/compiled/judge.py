@@ -206,14 +206,3 @@ class CompiledJudge:
             )
             for i in range(len(moment.tensors))
         ]
-
-
-def first_other_call(eager: Recorded, compiled: Recorded) -> dict[str, Any] | None:
-    """Return where the order of calls differs first; None if it does not.
-
-    `eager` and `compiled` are the (kind, name, index) that come next in each run.
-    """
-    for one, other in zip(eager.moments, compiled.moments, strict=False):
-        if one.key != other.key:
-            return {"eager": list(one.key), "compiled": list(other.key)}
-    return None

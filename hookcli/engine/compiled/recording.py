@@ -17,6 +17,7 @@ from torch import nn
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch
 from hookcli.models.nested import leaves
+from hookcli.refusals import raise_if_out_of_memory
 
 SAMPLE = 65_536  # elements of a tensor that are kept where memory does not allow all
 
@@ -40,7 +41,7 @@ class CallEnd:
 class Recorded:
     """What one run gave: moments in order, results, gradients and buffers by name.
 
-    `paths` are those of the results.
+    `paths` are those of the results. `failure` is what backward raised.
     """
 
     moments: list[CallEnd] = field(default_factory=list)
@@ -48,6 +49,7 @@ class Recorded:
     result: list[torch.Tensor] = field(default_factory=list)
     gradients: dict[str, torch.Tensor] = field(default_factory=dict)
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)
+    failure: Exception | None = None
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
@@ -138,8 +140,9 @@ def run_once(
     *,
     seed: int,
     recorder: CallRecorder | None,
+    backward: bool = True,
 ) -> Recorded:
-    """Run forward and backward; return results, gradients and buffers.
+    """Run forward, and backward unless told not to; return results, gradients and buffers.
 
     Backward starts from the same random gradients in each run, of unit norm for each output, so
     that all outputs count. The hooks of the recorder are attached.
@@ -156,7 +159,12 @@ def run_once(
     made = leaves(output)
     found.paths = [path for path, _, _ in made]
     found.result = [tensor.detach().clone() for _, tensor, _ in made]
-    _backward([tensor for _, tensor, _ in made], seed)
+    if backward:
+        try:
+            _backward([tensor for _, tensor, _ in made], seed)
+        except Exception as error:  # noqa: BLE001  # the model's own code may raise anything
+            raise_if_out_of_memory(error)
+            found.failure = error
     for tensor, names, _ in module_tree.tensors(root, "_parameters"):
         if tensor.grad is not None:
             found.gradients[names[0]] = tensor.grad.detach().clone()

@@ -18,7 +18,7 @@ from hookcli.engine.compiled.account import CompilerReader
 from hookcli.engine.compiled.backends import compiler_of, is_without_compiler, no_compiler
 from hookcli.engine.compiled.failures import CompileFailure, compile_failure
 from hookcli.engine.compiled.gradient_probes import GradientProbes
-from hookcli.engine.compiled.judge import CompiledJudge, Yardsticks, first_other_call
+from hookcli.engine.compiled.judge import CompiledJudge, Yardsticks
 from hookcli.engine.compiled.recording import CallRecorder, Recorded, run_once, tensors_of
 from hookcli.engine.compiled.rounding import RoundingNoise
 from hookcli.engine.diff.exchange import Side
@@ -26,10 +26,11 @@ from hookcli.engine.observe.recorder import Progress
 from hookcli.engine.parallel.reports import report_of
 from hookcli.engine.prepare import prepare
 from hookcli.engine.seeds import has_drawn_any, seed_all
-from hookcli.errors import HookcliError, is_own
+from hookcli.errors import HookcliError, ModelError, is_own
 from hookcli.memory import available
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
+from hookcli.models.failures import TRACEBACK_HINT
 from hookcli.models.python.importing import own_path
 from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.findings import Measurement
@@ -53,6 +54,7 @@ class CompiledSession:
         self._batch = Batch((), {}, None)
         self._state: list[tuple[nn.Module, str, torch.Tensor, torch.Tensor]] = []
         self._sampled = False
+        self._goes_backward = True
         self._notes: list[str] = []
 
     def run(self) -> Result:
@@ -122,14 +124,17 @@ class CompiledSession:
             call = root if compile_module is None else compile_module(root)
             seed_all(self._spec.run.seed)
             with around or nullcontext():
-                run = run_once(call, root, batch, seed=self._spec.run.seed, recorder=recorder)
+                run = run_once(
+                    call, root, batch, seed=self._spec.run.seed, recorder=recorder,
+                    backward=self._goes_backward,
+                )  # fmt: skip
         if probes is not None:
             run.gradients = probes.take()
         return run
 
     def _compared(self, compile_module: Callable[[nn.Module], Any]) -> dict[str, Any]:
         self._progress("forward", None)
-        first = self._one(inner=False)
+        first = self._first()
         draws = has_drawn_any(self._spec.run.seed, self._spec.run.device)
         self._choose_sampling()
         eager = self._one(inner=True)
@@ -137,8 +142,8 @@ class CompiledSession:
         judge = CompiledJudge(marks, self._run.tolerances)
         unrepeatable = self._unrepeatable(first, judge)
         value: dict[str, Any] = {
-            "backend": self._run.settings.backend, "calls": [], "order": None, "error": None,
-            "failure": None, "observed": None, "compiler": None, "draws": draws,
+            "backend": self._run.settings.backend, "calls": [], "error": None,
+            "backward_ran": self._goes_backward, "observed": None, "compiler": None, "draws": draws,
             "unrepeatable": unrepeatable, "sampled": self._sampled, "precise": False, "noise": 0,
             "notes": self._notes, "retried": None, "backward": None,
         }  # fmt: skip
@@ -146,7 +151,8 @@ class CompiledSession:
             plain, value["compiler"], failure = self._compiled(compile_module, inner=False)
             if failure is not None:
                 value["error"] = failure.values()
-                value["retried"], plain = self._retried()
+                value["retried"], retried = self._retried()
+                plain = retried or plain
             traced, traced_account = None, None
             if plain is not None and failure is None:
                 traced, traced_account, inner_failure = self._compiled(compile_module, inner=True)
@@ -165,7 +171,6 @@ class CompiledSession:
             ends = judge.ends(traced, eager.paths)
             value["observed"] = ends
             value["calls"] = judge.calls(eager, traced)
-            value["order"] = first_other_call(eager, traced)
             self._note_other_graphs(value["compiler"], traced_account)
             if any(row["gradient"]["status"] == "different" for row in value["parameters"]):
                 value["backward"] = self._backward(compile_module, marks, judge)
@@ -191,6 +196,32 @@ class CompiledSession:
             own.add_noise(Recorded(gradients=noisy.gradients))
         rows = CompiledJudge(own, self._run.tolerances).ends(traced, ())["parameters"]
         return {row["name"]: row["gradient"] for row in rows}
+
+    def _first(self) -> Recorded:
+        """Run eagerly for the first time; without backward from now on if that fails.
+
+        Raises
+        ------
+        ModelError : forward fails.
+        """
+        try:
+            run = self._one()
+        except Exception as error:  # the model's own code may raise anything
+            raise_if_out_of_memory(error)
+            if is_own(error):
+                raise
+            failure = compile_failure(error)
+            raise ModelError(
+                f"the eager model raised {failure.text}",
+                place=failure.place or self._spec.model.source,
+                hint=TRACEBACK_HINT,
+            ) from None
+        if run.failure is not None:
+            self._goes_backward = False
+            text = compile_failure(run.failure).text
+            self._notes.append(f"backward of the eager model raised {text}: only forward ran")
+            run.gradients = {}
+        return run
 
     def _choose_sampling(self) -> None:
         """Decide whether the values of all calls fit in memory, before they are recorded."""
@@ -251,6 +282,8 @@ class CompiledSession:
             if is_without_compiler(error):
                 raise no_compiler(self._run.settings) from None
             failure = compile_failure(error)
+        if run is not None and run.failure is not None:
+            failure = compile_failure(run.failure, in_backward=True)
         reader.read(None)
         return run, reader.account(), failure
 
@@ -270,7 +303,7 @@ class CompiledSession:
         except HookcliError:
             return None, None
         why = None if failure is None else failure.text
-        return {"how": text, "error": why, "compiler": account}, run
+        return {"how": text, "error": why, "compiler": account}, None if failure else run
 
     def _measure_rounding(self, marks: Yardsticks) -> None:
         """Run eagerly with noise, and in float64 if the model can."""

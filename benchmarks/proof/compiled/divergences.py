@@ -18,11 +18,13 @@ from benchmarks.proof.compiled.cases import DIVERGENCES, Divergence
 _HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
 
 
-def compared(folder: Path, query: str, *inputs: str) -> dict[str, Any] | str:
+def compared(
+    folder: Path, query: str, *inputs: str, more: tuple[str, ...] = ()
+) -> dict[str, Any] | str:
     """Return the diff of net.py:Net and its compiled form; the error if there is none."""
     command = [
         _HOOKCLI, "diff", "net.py:Net", f"net.py:Net?{query}", "-f", "json", "--fail-on", "never",
-        *(word for text in inputs for word in ("--input", text)),
+        *(word for text in inputs for word in ("--input", text)), *more,
     ]  # fmt: skip
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     if done.returncode:

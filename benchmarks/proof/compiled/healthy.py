@@ -1,6 +1,6 @@
 """Right models, compiled: `hookcli diff` must not say that they differ.
 
-`python -m benchmarks.proof.compiled.healthy BACKEND [NAMES]` compiles the small models of
+`python -m benchmarks.proof.compiled.healthy BACKEND [--tolerance R] [NAMES]` compiles the small models of
 benchmarks/proof/small.py, of transformers, and prints a line for each, and the counts.
 """
 
@@ -44,12 +44,12 @@ def inputs_of(one: Small) -> tuple[str, ...]:
     )
 
 
-def judge(one: Small, backend: str) -> tuple[str, str]:
+def judge(one: Small, backend: str, more: tuple[str, ...] = ()) -> tuple[str, str]:
     """Return "equal", "DIFFERENT", "does not compile" or "error", and what was said."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "net.py").write_text(_SOURCE.format(root=_ROOT, name=one.name))
-        diff = compared(folder, f"compile={backend}", *inputs_of(one))
+        diff = compared(folder, f"compile={backend}", *inputs_of(one), more=more)
     if isinstance(diff, str):
         return "error", diff.strip()[-200:]
     first = diff["first"]
@@ -64,12 +64,17 @@ def judge(one: Small, backend: str) -> tuple[str, str]:
     return "DIFFERENT", first["sentence"]
 
 
-def main(backend: str, names: list[str]) -> None:
-    """Compile the models with these names, or all of them."""
+def main(backend: str, words: list[str]) -> None:
+    """Compile the models with these names, or all of them.
+
+    With a tolerance of 0, a difference passes only if rounding explains it.
+    """
+    names = [word for word in words if word in SMALL]
+    more = tuple(word for word in words if word not in SMALL)
     counts: Counter[str] = Counter()
     for name in names or SMALL:
         began = time.perf_counter()
-        verdict, text = judge(SMALL[name], backend)
+        verdict, text = judge(SMALL[name], backend, more)
         counts[verdict] += 1
         print(f"{verdict:17} {name}: {text} ({time.perf_counter() - began:.0f} s)", flush=True)
     print(dict(counts))

@@ -1,7 +1,7 @@
 """Right models, compiled: `hookcli diff` must not say that they differ.
 
-`python -m benchmarks.proof.compiled.healthy BACKEND [--tolerance R] [NAMES]` compiles the small models of
-benchmarks/proof/small.py, of transformers, and prints a line for each, and the counts.
+`python -m benchmarks.proof.compiled.healthy BACKEND [--tolerance R] [NAMES]` compiles the small
+models of benchmarks/proof/small.py, of transformers, and prints a line for each, and the counts.
 """
 
 from __future__ import annotations

@@ -266,6 +266,9 @@ def test_the_guard_and_line_of_a_reason(reason, guard, place):
 
 def test_the_first_sentence_of_a_reason():
     assert first_sentence("Call\n  Explanation: No tracing.\n  Hint: x") == "Call: No tracing."
+    assert first_sentence("backend='x' raised:\nRuntimeError: no") == (
+        "backend='x' raised: RuntimeError: no"
+    )
     assert first_sentence("") == "no reason given"
     assert len(first_sentence("a" * 999)) == 200
 

@@ -190,6 +190,8 @@ def first_sentence(reason: str) -> str:
     if not lines:
         return "no reason given"
     text = lines[0]
+    if text.endswith(":") and len(lines) > 1:  # "backend='inductor' raised:"
+        text = f"{text} {lines[1]}"
     for line in lines[1:]:
         if line.startswith("Explanation: "):
             text = f"{text}: {line.removeprefix('Explanation: ')}"

@@ -23,7 +23,7 @@ from hookcli.comparison.tolerance import worst
 from hookcli.comparison.walk import ref
 from hookcli.report.measured.compiler import CompilerAccount, GraphBreak, Recompilation
 from hookcli.report.report import LayerRow, Report
-from hookcli.spec.compared.compiled import CompileSettings
+from hookcli.spec.compared.compiled import WITH_MODE, CompileSettings
 from hookcli.text import counted
 
 
@@ -173,7 +173,7 @@ def _warnings(
             f"{row.name} differs when hooks read the layers, and the outputs and gradients of the "
             "model agree"
         )
-    if compared["draws"]:
+    if compared["draws"] and compared["backend"] == WITH_MODE:  # it has random numbers of its own
         yield (
             "the model draws random numbers: inductor was set to draw those of eager code "
             "(torch._inductor.config.fallback_random), by default it draws others"

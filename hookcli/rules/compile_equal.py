@@ -64,7 +64,7 @@ RULE = Rule(
     example="{rule: compile_equal, backend: aot_eager}",
     options=(
         RuleOption("backend", "word", "a backend of torch.compile, or file.py:function",
-                   default="inductor"),
+                   required=True),
         RuleOption("mode", "word", "a mode of torch.compile, such as max-autotune"),
         RuleOption("tolerance", "number", "largest relative difference"),
     ),

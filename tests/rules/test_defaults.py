@@ -96,7 +96,7 @@ RULES = [
     ("ranks_agree", "error", "ranks of_training", {"at": "*", "rtol": None}),
     ("comm_hook_error", "error", "", {"limit": 0.01}),
     ("parallel_equal", "error", "", {"plan": "required", "mesh": "required", "tolerance": None}),
-    ("compile_equal", "error", "", {"backend": "inductor", "mode": None, "tolerance": None}),
+    ("compile_equal", "error", "", {"backend": "required", "mode": None, "tolerance": None}),
     ("buckets", "error", "", {"count": None, "bytes": None, "sent": None}),
     ("initial_loss", "warning", "", {"tolerance": 0.2, "classes": None, "expected": None}),
     ("overfits_one_batch", "error", "", {"steps": 30, "drop": 0.5, "lr": None}),

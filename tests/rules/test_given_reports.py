@@ -85,6 +85,7 @@ def test_what_a_report_lacks_is_said_once(message, rules):
         "shape": "x",
         "function": "plan.py:apply",
         "mesh": "tp:2",
+        "word": "eager",
     }
     for name in rules:
         rule = CATALOGUE[name]

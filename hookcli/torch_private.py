@@ -164,6 +164,12 @@ NAMES: dict[str, Private] = {
         "torch.nn.modules.module:_WrappedHook", "the function inside a hook that torch wrapped"
     ),
     "OptimizedModule": Private("torch._dynamo:OptimizedModule", "the result of torch.compile"),
+    "dynamo_utils": Private(
+        "torch._dynamo.utils:", "graph breaks, recompilations and their guards, as torch lists them"
+    ),
+    "inductor_config": Private(
+        "torch._inductor.config:", "lets compiled code draw the random numbers of eager code"
+    ),
     # TorchScript
     "TupleType": Private(_C + "TupleType", "the type of the values that a tap of a graph reports"),
     "IntType": Private(_C + "IntType", "the type of the numbers of calls in a graph"),
@@ -352,6 +358,8 @@ if TYPE_CHECKING:
     peek_interpreter_stack: Callable[[], Any]
     mkldnn: Any
     jit_pass_lint: Callable[[Any], None]
+    dynamo_utils: Any
+    inductor_config: Any
     PyTorchFileReader: Callable[[str], Any]
     set_grad_enabled: Any
     enter_autocast: Any

@@ -405,6 +405,12 @@ _ROWS = (
         Way.SEPARATE,
         results={"parallel_equal": "parallel:PlanCompared"},
     ),
+    Probe(
+        "compile_equal",
+        "a run of the model, and eager and compiled runs of it in a process of their own",
+        Way.SEPARATE,
+        results={"compile_equal": "compiled:CompiledCompared"},
+    ),
 )
 
 PROBES: dict[str, Probe] = {row.name: row for row in _ROWS}

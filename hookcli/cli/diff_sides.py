@@ -10,14 +10,19 @@ from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.sentences import names_no_function, unknown
-from hookcli.spec.parallel import ParallelPlan, parse_mesh
+from hookcli.spec.compared.compiled import COMPILE_MODES, CompileSettings, compile_settings
+from hookcli.spec.compared.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
 
-_KEYS = ("dtype", "device", "mode", "weights", "arg", "argv", "python", "parallel", "mesh")
+_KEYS = (
+    "dtype", "device", "mode", "weights", "arg", "argv", "python", "parallel", "mesh", "compile",
+    "dynamic", "fullgraph",
+)  # fmt: skip
+OF_COMPILE = ("compile", "dynamic", "fullgraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,11 @@ class SideText:
     def is_plan(self) -> bool:
         """Whether the side is a parallel plan of a model."""
         return any(key in {"parallel", "mesh"} for key, _ in self.settings)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the side is a compiled model."""
+        return any(key == "compile" for key, _ in self.settings)
 
     @property
     def is_report(self) -> bool:
@@ -68,14 +78,25 @@ def parse_side(text: str) -> SideText:
         key, _, value = part.partition("=")
         if key not in _KEYS or not value:
             raise _setting_error(key, text)
-        if key == "mode" and value not in get_args(Mode):
-            raise RequestError(
-                unknown("mode", value),
-                place=text,
-                hint=f"choose from {', '.join(get_args(Mode))}",
-            )
         settings.append((key, value))
-    return SideText(text, source, tuple(settings))
+    side = SideText(text, source, tuple(settings))
+    _check_modes(side)
+    return side
+
+
+def _check_modes(side: SideText) -> None:
+    modes = (*get_args(Mode), *(COMPILE_MODES if side.is_compiled else ()))
+    for key, value in side.settings:
+        if key == "mode" and value not in modes:
+            raise RequestError(
+                unknown("mode", value), place=side.text, hint=f"choose from {', '.join(modes)}"
+            )
+        if key in OF_COMPILE and not side.is_compiled:
+            raise RequestError(
+                f"setting '{key}' requires setting 'compile'",
+                place=side.text,
+                hint="add it, as in `&compile=inductor`",
+            )
 
 
 def _setting_error(key: str, text: str) -> RequestError:
@@ -124,9 +145,10 @@ def _side_flags(side: SideText, flags: RequestFlags) -> RequestFlags:
         dtype=given.get("dtype", flags.model.dtype),
         python=given.get("python", flags.model.python),
     )
-    if "mode" not in given:
+    modes = [value for key, value in side.settings if key == "mode" and value in get_args(Mode)]
+    if not modes:
         return replace(flags, model=model)
-    mode = cast("Mode", given["mode"])  # parse_side has checked it
+    mode = cast("Mode", modes[-1])
     return replace(flags, model=model, run=replace(flags.run, mode=mode))
 
 
@@ -161,3 +183,21 @@ def plan_of(side: SideText) -> ParallelPlan:
             hint="write `parallel=plan.py:apply`",
         )
     return ParallelPlan(given["parallel"], parse_mesh(given["mesh"], side.text), side.text)
+
+
+def compile_settings_of(side: SideText) -> CompileSettings:
+    """Return how a side is compiled.
+
+    Raises
+    ------
+    RequestError : a setting has another form, or the backend has no modes.
+    """
+    given = dict(side.settings)
+    modes = [v for key, v in side.settings if key == "mode" and v in COMPILE_MODES]
+    return compile_settings(
+        given["compile"],
+        modes[-1] if modes else None,
+        given.get("dynamic"),
+        given.get("fullgraph"),
+        side.text,
+    )

@@ -14,6 +14,7 @@ from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
+from hookcli.rules.compile_equal import PROBE as COMPILE_PROBE
 from hookcli.rules.parallel_equal import PROBE as PLAN_PROBE
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
@@ -92,8 +93,8 @@ def note_verdict(report: Report, fail_on: FailOn, console: Console) -> None:
 
 
 def _carrier(spec: Spec) -> Callable[..., WorkerResult]:
-    """Return what carries out a request; few of them need ranks for a parallel plan."""
-    if any(request.name == PLAN_PROBE for request in spec.probes):
+    """Return what carries out a request; few of them need more processes."""
+    if any(request.name in {PLAN_PROBE, COMPILE_PROBE} for request in spec.probes):
         from hookcli.worker.plans.checked import run_with_plans
 
         return run_with_plans

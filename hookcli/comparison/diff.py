@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.measured.compared import Weights
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.report import Environment, Inputs, RunInfo
 from hookcli.report.values import Count, Index, Number, Real, Shape, Size, absent
 
@@ -199,6 +200,25 @@ class ParallelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledInfo:
+    """How B was compiled. `named` are the modules, parameters or buffers that differ first.
+
+    `gradients` is the number of gradients that were compared. `noise_runs` and `float64` tell by
+    which eager runs rounding was measured; none were needed if all differences are within limits.
+    """
+
+    backend: str
+    mode: str | None
+    dynamic: bool | None
+    fullgraph: bool
+    named: tuple[str, ...]
+    gradients: Count
+    noise_runs: Count
+    float64: bool
+    compiler: CompilerAccount | None
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """The comparison of two runs."""
 
@@ -222,3 +242,4 @@ class Diff:
     state: tuple[StateDiff, ...]
     warnings: tuple[str, ...] = ()
     parallel: ParallelInfo | None = absent()  # noqa: RUF009  # it is a field()
+    compiled: CompiledInfo | None = absent()  # noqa: RUF009

@@ -16,7 +16,7 @@ from hookcli.comparison.walk import ref
 from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import ErrorInfo, LayerRow, Report
 from hookcli.report.values import Number
-from hookcli.spec.parallel import Mesh
+from hookcli.spec.compared.parallel import Mesh
 from hookcli.text import first_line, join_names, shorten
 
 _PARTIAL = "partial"

@@ -23,7 +23,7 @@ from hookcli.comparison.plan_cause import CauseFinder, Evidence, PlanCause
 from hookcli.comparison.tolerance import worst
 from hookcli.comparison.walk import ref
 from hookcli.report.report import ErrorInfo, LayerRow, Report
-from hookcli.spec.parallel import ParallelPlan
+from hookcli.spec.compared.parallel import ParallelPlan
 from hookcli.text import counted
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.report import Environment, Report
 from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
 
@@ -116,7 +117,7 @@ class TrainingReport:
     Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
     of facts that were looked for, each with how often there was something to look at, and `facts`
     those that were found. `unexamined` are the rules that would have been in `examined`, and were
-    skipped.
+    skipped. `compiler` is what torch.compile did, if the script compiles.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -134,3 +135,4 @@ class TrainingReport:
     warnings: tuple[str, ...] = ()
     facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
     looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()
+    compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()

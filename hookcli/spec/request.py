@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.errors import RequestError
 from hookcli.spec.checks import CheckSpec, ProbeRequest, Suppression
+from hookcli.spec.compared.compiled import CompiledRun
+from hookcli.spec.compared.parallel import ParallelRun
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
-from hookcli.spec.parallel import ParallelRun
 from hookcli.spec.what_if import WhatIf
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
@@ -195,6 +196,7 @@ class Spec:
     probes: tuple[ProbeRequest, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
     parallel: ParallelRun | None = None  # this process compares a plan with the model itself
+    compiled: CompiledRun | None = None  # this process compares a compiled model with the eager one
     data_only: bool = False  # of unknown origin: write only below the working folder
     terminal: Terminal | None = None  # the worker's parent sets it if an action asks the user
 

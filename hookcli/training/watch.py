@@ -191,7 +191,12 @@ class Watch:
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()
-        return replace(report, facts=facts or None, looked_for=self._observers.looked_for())
+        return replace(
+            report,
+            facts=facts or None,
+            looked_for=self._observers.looked_for(),
+            compiler=self._observers.compiler(),
+        )
 
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:
         """Tell the observers of an optimizer that is being constructed."""

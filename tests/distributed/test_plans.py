@@ -9,7 +9,7 @@ from torch import nn
 
 from hookcli.engine.parallel.plans import checked_model
 from hookcli.errors import ModelError
-from hookcli.spec.parallel import Mesh, ParallelPlan
+from hookcli.spec.compared.parallel import Mesh, ParallelPlan
 from tests.conftest import HEAD, forks, run_cli
 from tests.torch_version import needs_torch
 

@@ -10,7 +10,7 @@ import torch
 from hookcli.engine.parallel.layouts import distance, join
 from hookcli.engine.parallel.portions import Portions, start_of
 from hookcli.engine.parallel.recorder import direct_gradients
-from hookcli.spec.parallel import Mesh
+from hookcli.spec.compared.parallel import Mesh
 
 TWO = Mesh(("tp",), (2,))
 FOUR = Mesh(("dp", "tp"), (2, 2))

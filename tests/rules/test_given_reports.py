@@ -73,6 +73,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
         ("the run was not compared with runs without hooks", ["neutral"]),
         ("the report does not list the hooks that the model had", ["no_hooks"]),
         ("no ranks ran the plan: only `hookcli check` starts them", ["parallel_equal"]),
+        ("nothing was compiled: only `hookcli check` compiles the model", ["compile_equal"]),
         ("only one rank ran: pass `--nproc 2` to run two ranks", ["ranks_agree"]),
     ],
 )  # fmt: skip
@@ -84,6 +85,7 @@ def test_what_a_report_lacks_is_said_once(message, rules):
         "shape": "x",
         "function": "plan.py:apply",
         "mesh": "tp:2",
+        "word": "eager",
     }
     for name in rules:
         rule = CATALOGUE[name]

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.diff_sides import (
+    OF_COMPILE,
     SideRequest,
     SideText,
+    compile_settings_of,
     parse_side,
     plan_of,
     prefix_side,
@@ -58,7 +60,8 @@ class SideFlags:
     a: str = argument(
         "A model, a configuration (.yaml) or a saved report (.json). A model may have settings: "
         "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V"
-        "&argv=ARGS&python=PATH, and B a parallel plan: &parallel=FILE:FUNCTION&mesh=tp:2.",
+        "&argv=ARGS&python=PATH, and B a parallel plan: &parallel=FILE:FUNCTION&mesh=tp:2, or "
+        "compile=BACKEND&mode=MODE&dynamic=true&fullgraph=true.",
         metavar="A",
         complete=completions.models,
     )
@@ -113,7 +116,6 @@ class _Flags:
 
 EXAMPLES = (
     ("float32 against bfloat16", "hookcli diff model.py 'model.py?dtype=bfloat16'"),
-    ("train mode against eval mode", "hookcli diff 'model.py?mode=train' 'model.py?mode=eval'"),
     (
         "gradients too, with a larger tolerance",
         "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",
@@ -121,6 +123,10 @@ EXAMPLES = (
     (
         "a parallel plan against the model itself",
         "hookcli diff model.py 'model.py?parallel=plan.py:apply&mesh=tp:2'",
+    ),
+    (
+        "the compiled model against the eager one",
+        "hookcli diff model.py 'model.py?compile=inductor'",
     ),
 )
 
@@ -164,6 +170,8 @@ def _run(flags: _Flags, console: Console) -> int:
     result: Diff | TrainingDiff
     if any(side.is_plan for side in sides):
         result, targets, view = _of_plan(sides, tolerances, flags, console)
+    elif any(side.is_compiled for side in sides):
+        result, targets, view = _of_compiled(sides, tolerances, flags, console)
     elif any(side.is_report for side in sides):
         result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
@@ -316,6 +324,49 @@ def _of_plan(
     return diff, targets, a.request.view
 
 
+def _of_compiled(
+    sides: tuple[SideText, SideText],
+    tolerances: Tolerances,
+    flags: _Flags,
+    console: Console,
+) -> tuple[Diff, tuple[Target, ...], View]:
+    """Compare a model with its compiled form."""
+    from hookcli.comparison.compile_diff import compare_compiled
+    from hookcli.report.report import Report
+    from hookcli.worker.compiled.compiled_pair import CompileRequest, run_compiled_pair
+
+    if sides[0].is_compiled or sides[0].is_report:
+        raise RequestError(
+            "a compiled model can only be compared with a model, as A",
+            place=sides[0].text,
+            hint="write the model first: `hookcli diff A 'A?compile=inductor'`",
+        )
+    plain = [item for item in sides[1].settings if item[0] not in OF_COMPILE]
+    if sides[0].source != sides[1].source or any(s not in plain for s in sides[0].settings):
+        raise RequestError(
+            "a compiled model can only be compared with the same model",
+            place=sides[0].text,
+            hint=f"write `{sides[1].source}` as A, and the settings of both at B",
+        )
+    _refuse_flags(sides[1], flags, "a compiled model")
+    settings = compile_settings_of(sides[1])
+    b = _side("B", sides[1], "inspect", flags, console)
+    targets = parse_targets(flags.output, read=b.read, console=console, kinds=("diff",))
+    request = CompileRequest(b.request.spec, settings, tolerances.given)
+    outcome = while_watched(
+        functools.partial(run_compiled_pair, request),
+        console,
+        targets,
+        lambda: load_renderers(targets, "diff"),
+    )
+    if isinstance(outcome, Report):
+        from hookcli.cli.run_error import run_error
+
+        raise prefix_side(run_error(outcome), "A")
+    diff = compare_compiled(outcome.reference, outcome.compared, settings, sides[1].source)
+    return diff, targets, b.request.view
+
+
 def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:
     """Check that A is a model and B its plan.
 
@@ -329,14 +380,18 @@ def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:
             place=sides[0].text,
             hint="write the model first: `hookcli diff A 'A?parallel=plan.py:apply&mesh=tp:2'`",
         )
+    _refuse_flags(sides[1], flags, "a parallel plan")
+
+
+def _refuse_flags(side: SideText, flags: _Flags, what: str) -> None:
     for flag, given in (
         ("--own-weights", flags.compare.own_weights),
         ("--save", flags.compare.save is not None),
     ):
         if given:
             raise RequestError(
-                f"{flag} cannot be combined with a parallel plan",
-                place=sides[1].text,
+                f"{flag} cannot be combined with {what}",
+                place=side.text,
                 hint=f"remove `{flag}`",
             )
 

@@ -27,8 +27,8 @@ from hookcli.rules.judge import UNUSED
 from hookcli.rules.order_patterns import MOST
 from hookcli.sentences import unknown
 from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.spec.compared.parallel import parse_mesh
 from hookcli.spec.inputs import DTYPES, LARGEST
-from hookcli.spec.parallel import parse_mesh
 
 _LISTING = "run `hookcli list rules`"
 _SHAPE_HINT = "write `shape: [B, 3, '*', 32]`"

@@ -33,7 +33,7 @@ from hookcli.engine.parallel.records import REFERENCE, file_of, read_records
 from hookcli.models.nested import dtype_name
 from hookcli.refusals import raise_if_out_of_memory
 from hookcli.report.rows.events import number
-from hookcli.spec.parallel import ParallelRun
+from hookcli.spec.compared.parallel import ParallelRun
 
 LIMITS = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2, "complex64": 1e-4}
 """The largest difference, relative to the norm. Sums over ranks are rounded in another order; a

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import torch
 
 from hookcli.refusals import raise_if_out_of_memory
-from hookcli.spec.parallel import Mesh
+from hookcli.spec.compared.parallel import Mesh
 
 COPY, PARTIAL, MEAN = "replicate", "partial", "mean"
 Place: TypeAlias = tuple[int, ...]  # of a rank, along some dimensions of the mesh

@@ -14,7 +14,7 @@ from hookcli.errors import ModelError, is_own
 from hookcli.models import module_tree, places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.functions import function_of
-from hookcli.spec.parallel import ParallelPlan
+from hookcli.spec.compared.parallel import ParallelPlan
 
 _FORM = "define `apply(model, mesh)` that returns the model"
 

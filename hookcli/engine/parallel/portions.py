@@ -11,7 +11,7 @@ import torch
 from hookcli.errors import RequestError
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.nested import argument_leaves
-from hookcli.spec.parallel import Mesh
+from hookcli.spec.compared.parallel import Mesh
 from hookcli.text import counted
 
 

@@ -10,7 +10,7 @@ from hookcli.engine.parallel.judge import Judge
 from hookcli.engine.parallel.reports import report_of
 from hookcli.engine.parallel.session import RankSession
 from hookcli.report.findings import Measurement
-from hookcli.spec.parallel import COMPARED, ParallelRun
+from hookcli.spec.compared.parallel import COMPARED, ParallelRun
 from hookcli.spec.request import Attempt, Spec
 
 

@@ -45,7 +45,7 @@ from hookcli.models.nested import argument_leaves, leaves
 from hookcli.models.python.importing import own_path
 from hookcli.report.recording import CallNote
 from hookcli.report.report import ErrorInfo
-from hookcli.spec.parallel import ParallelRun
+from hookcli.spec.compared.parallel import ParallelRun
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Attempt, DistributedSpec, Rank, SideSpec, Spec
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from hookcli.comparison.diff import Counts, Diff, ExactDiff, ParallelInfo, SideInfo
+from hookcli.comparison.compile_diff import compiled_sentence
+from hookcli.comparison.diff import (
+    CompiledInfo,
+    Counts,
+    Diff,
+    ExactDiff,
+    ParallelInfo,
+    SideInfo,
+)
 from hookcli.comparison.plan_diff import compared_sentence
 from hookcli.console import escape
 from hookcli.formats.diff.rows import Shown, value
+from hookcli.formats.parts.compiler import break_lines, graphs
 from hookcli.formats.parts.summary import interpreter, target
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
+from hookcli.spec.compared.compiled import CompileSettings
 from hookcli.text import counted, join_names, pluralize
 
 
@@ -27,6 +37,8 @@ def head(diff: Diff) -> list[tuple[str, str]]:
     lines = [("A", _side(diff.a)), ("B", _side(diff.b))]
     if diff.parallel is not None:
         return [*lines, *_plan(diff, diff.parallel)]
+    if diff.compiled is not None:
+        return [*lines, *_compiled(diff, diff.compiled)]
     if diff.inputs is not None:
         lines.append(("Batch", f"{diff.inputs.origin}, the same for A and B"))
         lines += [(label.title(), text) for label, text in target(diff.inputs)]
@@ -48,6 +60,19 @@ def _plan(diff: Diff, parallel: ParallelInfo) -> list[tuple[str, str]]:
         lines.append(("Batch", f"{diff.inputs.origin}, the same for A and all ranks of B"))
     if diff.a.run.loss is not None and diff.a.run.losses:
         lines.append(("Loss", f"{escape(diff.a.run.loss)}, {figure(diff.a.run.losses[-1])} in A"))
+    return lines
+
+
+def _compiled(diff: Diff, compiled: CompiledInfo) -> list[tuple[str, str]]:
+    """Return (label, text) lines about how B was compiled, and what the compiler did."""
+    settings = CompileSettings(
+        compiled.backend, compiled.mode, compiled.dynamic, compiled.fullgraph
+    )
+    lines = [("Backend", escape(settings.text()))]
+    if compiled.compiler is not None:
+        lines.append(("Graphs", graphs(compiled.compiler)))
+    if diff.inputs is not None:
+        lines.append(("Batch", f"{diff.inputs.origin}, the same for A and B"))
     return lines
 
 
@@ -145,6 +170,8 @@ def totals(diff: Diff) -> list[str]:
 def notes(diff: Diff, rows: Shown, view: View) -> list[str]:
     """Return the notes below the tables."""
     lines = [escape(text) for text in diff.warnings]
+    if diff.compiled is not None and diff.compiled.compiler is not None:
+        lines += break_lines(diff.compiled.compiler)
     if diff.order is not None:
         a, b = diff.order.a, diff.order.b
         lines.append(
@@ -170,6 +197,8 @@ def last_line(diff: Diff) -> str:
         return f"DIFFERENT: {escape(', '.join(diff.reasons))}"
     if diff.parallel is not None:
         return _equal(diff)
+    if diff.compiled is not None:
+        return f"EQUAL within tolerance: {compiled_sentence(diff)}"
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f", but {has} no counterpart" if alone else ""

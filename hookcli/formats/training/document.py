@@ -10,7 +10,7 @@ from hookcli.formats.check.merged import merged
 from hookcli.formats.document import common
 from hookcli.formats.document.document import Block, Document, Fact, FactsBlock, TableBlock
 from hookcli.formats.order import notes as order_notes
-from hookcli.formats.parts import summary
+from hookcli.formats.parts import compiler, summary
 from hookcli.formats.parts.verdict import nothing_in_steps, shown
 from hookcli.formats.training import details, facts, findings
 from hookcli.formats.training.selection import shown_records
@@ -29,6 +29,8 @@ def head(report: TrainingReport) -> list[tuple[str, str]]:
     ]
     if (python := summary.interpreter(report.environment)) is not None:
         lines.append(("python", python))
+    if report.compiler is not None:
+        lines.append(("compile", compiler.graphs(report.compiler)))
     return lines
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.document.document import Problem, ProblemsBlock
+from hookcli.formats.parts.compiler import break_lines
 from hookcli.formats.parts.summary import join_alike
 from hookcli.formats.parts.text import count, figure, place, shape
 from hookcli.formats.training.facts import training_of
@@ -101,6 +102,8 @@ def notes(report: TrainingReport) -> list[str]:
         others = _elsewhere(record, report.records)
         lines += [f"{name}{note}" for note in _of_record(record, others, told=told)]
     lines += _others(report.others)
+    if report.compiler is not None:
+        lines += break_lines(report.compiler)
     return list(dict.fromkeys(lines))
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from hookcli.refusals import is_short_of, raise_if_out_of_memory
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.compiler import Compiler
 from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
 from hookcli.training.observers.frozen_parts import FrozenParts
@@ -37,6 +39,7 @@ _METHODS = ("constructed", "before_step", "finish")
 OBSERVERS: tuple[type[Observer], ...] = (
     BatchContents,
     Batches,
+    Compiler,
     ConstantTerms,
     Constructions,
     FrozenParts,
@@ -105,6 +108,11 @@ class Observers:
         """Let the observers add what is known at the end of the script."""
         for observer in self.all:
             observer.finish()
+
+    def compiler(self) -> CompilerAccount | None:
+        """Return what torch.compile did; None if nothing was compiled."""
+        found = (one.account() for one in self.all if isinstance(one, Compiler))
+        return next(found, None)
 
     def looked_for(self) -> dict[str, int]:
         """Return the kinds of facts that were looked for, and how often.

@@ -113,12 +113,17 @@ def _run_job(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.models.fake import lazy_compiler
     from hookcli.report.encode import to_json
 
-    if job.attempt.rank is None:  # process groups ask the compiler to clear its caches
+    # Process groups ask the compiler to clear its caches.
+    if job.attempt.rank is None and job.spec.compiled is None:
         lazy_compiler.install(fake=job.attempt.tensors == "fake")
     if job.spec.parallel is not None and job.spec.parallel.role != "reference":
         from hookcli.engine.parallel.run import run_parallel  # only for a plan
 
         outcome = run_parallel(job.spec, job.attempt, job.spec.parallel, progress)
+    elif job.spec.compiled is not None:
+        from hookcli.engine.compiled.session import CompiledSession  # only to compile
+
+        outcome = CompiledSession(job.spec, job.attempt, job.spec.compiled, progress).run()
     else:
         outcome = Session(job.spec, job.attempt, progress, progress.doing).run()
     text = to_json(outcome.report)

@@ -1,4 +1,4 @@
-"""Runs of `check` whose rules need ranks that run a parallel plan."""
+"""Runs of `check` whose rules need other processes: of a parallel plan, or of a compiled model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.parallel_equal import PROBE
 from hookcli.spec.checks import ProbeRequest
-from hookcli.spec.parallel import ParallelPlan, parse_mesh
+from hookcli.spec.compared.parallel import ParallelPlan, parse_mesh
 from hookcli.spec.request import Spec
 from hookcli.worker.attempts import WorkerResult, run
+from hookcli.worker.compiled.compile_checks import compiled_measurements
 from hookcli.worker.plans.ranked import PlanRequest, run_plan
 
 
 def run_with_plans(
     spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
 ) -> WorkerResult:
-    """Carry out the request, then run each plan that its checks name.
+    """Carry out the request, then run each plan and each compiled model that its checks name.
 
     Raises
     ------
@@ -31,7 +32,8 @@ def run_with_plans(
     plans = [request for request in spec.probes if request.name == PROBE]
     if ran.report.error is not None:
         return ran
-    measured = tuple(_measured(spec, request, check) for request in plans)
+    measured = [_measured(spec, request, check) for request in plans]
+    measured += compiled_measurements(spec, check)
     report = dataclasses.replace(ran.report, measurements=(*ran.report.measurements, *measured))
     return dataclasses.replace(ran, report=report)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hookcli.errors import HookcliError
 from hookcli.report.report import ErrorInfo, Report
-from hookcli.spec.parallel import COMPARED, ParallelPlan, ParallelRun, Role
+from hookcli.spec.compared.parallel import COMPARED, ParallelPlan, ParallelRun, Role
 from hookcli.spec.request import Attempt, DistributedSpec, SideSpec, Spec
 from hookcli.whole_files import private_folder
 from hookcli.worker.attempts import run_within

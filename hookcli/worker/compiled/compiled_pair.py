@@ -1,0 +1,87 @@
+"""A model and its compiled form, compared: the reference, then the process that compiles."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hookcli.errors import HookcliError
+from hookcli.report.report import Report
+from hookcli.spec.compared.compiled import COMPARED, CompiledRun, CompileSettings
+from hookcli.spec.request import SideSpec, Spec
+from hookcli.whole_files import private_folder
+from hookcli.worker.attempts import run_within
+from hookcli.worker.process import start_ahead
+from hookcli.worker.progress.screen import labelled
+from hookcli.worker.worker import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """The model, and how it is compiled."""
+
+    spec: Spec
+    settings: CompileSettings
+    tolerances: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOutcome:
+    """The report of the reference, and the value of the measurement `COMPARED`."""
+
+    reference: Report
+    compared: dict[str, Any]
+
+
+def run_compiled_pair(
+    request: CompileRequest, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
+) -> CompileOutcome | Report:
+    """Run the reference and the compiled model; return the reference's report if it failed.
+
+    Raises
+    ------
+    HookcliError : something could not be run; the message names the side.
+    """
+    timeout = request.spec.run.timeout
+    limits = Limits(time.monotonic() + timeout, timeout, request.spec.run.max_memory)
+    python = request.spec.run.python
+    with private_folder() as folder:
+        with contextlib.suppress(OSError):  # reported when the run itself cannot start
+            start_ahead(sys.executable if python is None else python.path)
+        with _naming("A"), labelled("A"):
+            side = SideSpec("a", folder, weights=True)
+            spec = dataclasses.replace(_plain(request.spec), side=side)
+            a = run_within(spec, limits, check, meanwhile).report
+        if a.error is not None:
+            return a
+        with _naming("B"), labelled("B, compiled"):
+            run = CompiledRun(request.settings, folder, request.tolerances)
+            spec = dataclasses.replace(_plain(request.spec), compiled=run)
+            report = run_within(spec, limits, check).report
+        if report.error is not None:
+            return report
+        value = next(m.value for m in report.measurements if m.probe == COMPARED)
+        return CompileOutcome(a, value)
+
+
+def _plain(spec: Spec) -> Spec:
+    """Return the request without hooks and checks, in eval mode unless it has another one."""
+    settings = dataclasses.replace(spec.run, mode=spec.run.mode or "eval", tensors="real", steps=1)
+    return dataclasses.replace(
+        spec, command="inspect", run=settings, hooks=(), checks=(), probes=(), suppressions=()
+    )
+
+
+@contextlib.contextmanager
+def _naming(side: str) -> Any:
+    """Add the side to the message of an error."""
+    try:
+        yield
+    except HookcliError as error:
+        error.message = f"{side}: {error.message}"
+        raise

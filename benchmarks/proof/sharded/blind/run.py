@@ -1,4 +1,4 @@
-"""`python -m benchmarks.proof.sharded.blind.run [NAMES]`: each of the trainings in a run of its own."""
+"""`python -m benchmarks.proof.sharded.blind.run [NAMES]`: each training in a run of its own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> int:
         verdicts.append(judged(trainings.TRAININGS[name], about))
         print(f"{verdicts[-1]:8} {name}", flush=True)
         for row in failed:
-            print(f"         {row['rule']} at {row['subject']}: {row['message']}")
+            print(f"         {row['rule']}: {row['message']}")
     named, healthy = verdicts.count("named"), verdicts.count("ok") + verdicts.count("ACCUSED")
     print(f"{named} of {len(verdicts) - healthy} faults are named, ", end="")
     print(f"{verdicts.count('ACCUSED')} of {healthy} healthy trainings accused")

@@ -107,8 +107,9 @@ def _is_own(one: RankParting, info: TrainingInfo, joined: JoinedRanks) -> bool:
 
 def _is_tensor_parallel(info: TrainingInfo) -> bool:
     """Return whether ranks have parts of layers, so that all must get the same batch."""
-    placed = any(group.placements for group in info.groups or ())
-    return placed and not info.root_type.startswith("FSDP")
+    if info.root_type.startswith("FSDP") or "FullyShardedDataParallel" in info.wrappers:
+        return False
+    return any(group.placements for group in info.groups or ())
 
 
 def _finding(

@@ -16,6 +16,7 @@ from hookcli.torch_private import (
     foreach_norm,
     foreach_sub_,
 )
+from hookcli.training.parallel.placements import PLAIN, flat_part, is_flattened
 
 _PLAIN = (torch.float32, torch.float64)
 _SHORT = (torch.bfloat16, torch.float16)  # their norms are computed in single precision
@@ -39,8 +40,9 @@ def local(tensor: torch.Tensor) -> torch.Tensor:
 
 def is_part(tensor: torch.Tensor) -> bool:
     """Return whether a rank has a part of a tensor: a shard of a DTensor or of FSDP1."""
-    if getattr(tensor, "_is_flat_param", False) or hasattr(tensor, "_fsdp_flattened"):
-        return True
+    if is_flattened(tensor):
+        part = flat_part(tensor)
+        return part is None or part.placed is not PLAIN
     placements: Any = getattr(tensor, "placements", None)
     return placements is not None and not all(one.is_replicate() for one in placements)
 

@@ -16,7 +16,6 @@ from hookcli.torch_private import (
     foreach_norm,
     foreach_sub_,
 )
-from hookcli.training.parallel.placements import PLAIN, flat_part, is_flattened
 
 _PLAIN = (torch.float32, torch.float64)
 _SHORT = (torch.bfloat16, torch.float16)  # their norms are computed in single precision
@@ -36,15 +35,6 @@ def local(tensor: torch.Tensor) -> torch.Tensor:
     """Return the part of a sharded tensor that this rank has, else the tensor."""
     to_local: Any = getattr(tensor, "_local_tensor", None)
     return tensor if to_local is None else to_local
-
-
-def is_part(tensor: torch.Tensor) -> bool:
-    """Return whether a rank has a part of a tensor: a shard of a DTensor or of FSDP1."""
-    if is_flattened(tensor):
-        part = flat_part(tensor)
-        return part is None or part.placed is not PLAIN
-    placements: Any = getattr(tensor, "placements", None)
-    return placements is not None and not all(one.is_replicate() for one in placements)
 
 
 def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:

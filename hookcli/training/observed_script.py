@@ -27,7 +27,7 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
-from hookcli.training.norms import is_part
+from hookcli.training.parallel.placements import is_part
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch

@@ -27,13 +27,12 @@ from hookcli.training.norms import (
     each_norm,
     gradient_norm,
     gradients_of,
-    is_part,
     local,
 )
 from hookcli.training.parallel.flat_parameters import find_flat_parameters
 from hookcli.training.parallel.part_norms import PartNormsKeeper
 from hookcli.training.parallel.placed_rows import with_placements
-from hookcli.training.parallel.placements import PLAIN, has_parts, placed
+from hookcli.training.parallel.placements import PLAIN, has_parts, is_part, placed
 from hookcli.training.parallel.stages import stage_of
 from hookcli.training.parallel.step_digests import DigestKeeper
 from hookcli.training.root_watch import RootWatch

@@ -16,11 +16,11 @@ from hookcli.training.norms import (
     each_norm,
     gradient_norm,
     gradients_of,
-    is_part,
     local,
     outside_modes,
     total_norm,
 )
+from hookcli.training.parallel.placements import is_part
 
 
 def exact(*tensors):

@@ -55,7 +55,7 @@ def is_dtensor(tensor: torch.Tensor) -> bool:
 
 def is_flattened(tensor: torch.Tensor) -> bool:
     """Return whether FSDP1 has made a parameter flat, or a part of a flat one."""
-    return hasattr(tensor, "_fsdp_flattened")
+    return hasattr(tensor, "_fsdp_flattened") or getattr(tensor, "_is_flat_param", False)
 
 
 def note_flat(parameter: torch.Tensor, part: FlatPart) -> None:
@@ -103,6 +103,15 @@ def _word(placement: Any) -> str:
         return f"Partial({placement.reduce_op})"
     dim = getattr(placement, "dim", None)
     return name if dim is None else f"{name}({dim})"
+
+
+def is_part(tensor: torch.Tensor) -> bool:
+    """Return whether a rank has a part of a tensor: a shard of a DTensor or of FSDP1."""
+    if is_flattened(tensor):
+        part = flat_part(tensor)
+        return part is None or part.placed is not PLAIN
+    placements: Any = getattr(tensor, "placements", None)
+    return placements is not None and not all(one.is_replicate() for one in placements)
 
 
 def has_parts(parameters: Iterable[torch.Tensor]) -> bool:

@@ -27,7 +27,7 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
-from hookcli.training.parallel.placements import is_part
+from hookcli.training.parallel.placements import flat_part, is_part
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
@@ -175,6 +175,12 @@ class ObservedScript:
             f"{record.name}: parameters are sharded: norms are those of this rank's part"
             for record in self.records
             if any(is_part(parameter) for parameter in record.own)
+        ]
+        notes += [
+            f"{record.name}: parameters are those that FSDP has flattened; pass "
+            "`use_orig_params=True` to it to see each one"
+            for record in self.records
+            if any((part := flat_part(parameter)) and part.names for parameter in record.own)
         ]
         if self.compiles and any(r.training and not r.training.compiled for r in records):
             notes.append(

@@ -1,7 +1,9 @@
 """A script that trains each architecture in one way: `training.py MODE TRUTH [NETS]`.
 
 MODE is single, ddp, fsdp, hsdp, fsdp1, hybrid1, tp, sp, 2d, pp or interleaved. Rank 0 writes what
-`full_tensor` says of each gradient and weight to the file TRUTH. The collectives are the script's own.
+`full_tensor` says of each gradient and weight to the file TRUTH.
+
+The collectives are the script's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""On two ranks, over gloo: FSDP1 with and without its own parameters, and two stages a rank."""
+"""On two ranks, over gloo: FSDP1, two stages a rank, a norm of its own, and uneven inputs."""
 
 import copy
 
@@ -8,6 +8,7 @@ from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel
 
 from benchmarks.proof.sharded import training
+from benchmarks.proof.sharded.blind.trainings import TRAININGS
 
 
 def train_flat():
@@ -31,6 +32,8 @@ def main():
     training.train("scaled", "fsdp1", training.mesh_of("fsdp1", dist.get_world_size()))
     train_flat()
     training.train_stages("stack", 2)
+    for name in ("final_norm_of_sequence_parallel", "uneven_inputs"):
+        TRAININGS[name].run(dist.get_rank())
     dist.destroy_process_group()
 
 

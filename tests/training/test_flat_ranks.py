@@ -23,6 +23,10 @@ def report(tmp_path_factory):
         return start_ranks([str(SCRIPT)], 2, tmp_path_factory.mktemp("ranks") / "run.json")
 
 
+def _names(record: dict) -> set[str]:
+    return {row["name"] for row in record["parameters"]}
+
+
 def test_parameters_of_fsdp1_have_the_figures_of_one_process(report):
     alone = {"scaled": training.train("scaled", "single", None)}
     one = {**report, "records": report["records"][:1]}
@@ -46,7 +50,7 @@ def test_a_flat_parameter_has_the_norm_of_all_that_it_consists_of(report):
 
 
 def test_two_stages_of_a_rank_are_in_one_record(report):
-    pipelines = report["records"][2:]
+    pipelines = report["records"][2:-2]
     truth = {"stack": training.train("stack", "single", None)}
     count, wrong = compare({**report, "records": pipelines}, truth, "interleaved", exact=False)
     assert (len(pipelines), count > 100, wrong) == (1, True, [])
@@ -54,10 +58,19 @@ def test_two_stages_of_a_rank_are_in_one_record(report):
     assert (optimizer["parameters"], optimizer["elsewhere"]) == (len(truth["stack"][0]), 0)
 
 
-def test_nobody_is_accused(report):
+def test_a_norm_that_begins_as_a_copy_is_no_expert(report):
+    (row,) = [row for row in report["records"][-2]["checks"] if row["rule"] == "ranks_agree"]
+    said = "the parameters of rank 1 differ from those of rank 0 after step 0, first final."
+    assert (row["status"], row["message"].startswith(said)) == ("fail", True)
+
+
+def test_nobody_else_is_accused(report):
+    records = [record for record in report["records"] if "final.bias" not in _names(record)]
+    assert len(records) == 4
+    assert [record["training"]["total"] for record in records][-1] == 8  # of rank 0; rank 1 has 6
     failed = [
         row
-        for record in report["records"]
+        for record in records
         for row in record["checks"]
         if row["status"] == "fail" and row["rule"] in {"ranks_agree", "unregistered_parameters"}
     ]

@@ -123,7 +123,7 @@ def leaves_behind(start: Any) -> Iterator[tuple[torch.Tensor, int]]:
 
 def unregistered(root: nn.Module, leaves: Iterable[torch.Tensor]) -> Iterator[tuple[str, str, int]]:
     """Yield the attributes of a model that have these leaves of a graph: name, kind and count."""
-    strange = {id(leaf) for leaf in leaves}
+    strange = {id(leaf) for leaf in leaves if not hasattr(leaf, "_fsdp_flattened")}
     groups: dict[tuple[str, str], int] = {}
     if strange:
         for key, found in dict(_kept(root)).items():

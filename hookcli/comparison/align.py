@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from hookcli.report.wrapper_names import without_wrappers
+from hookcli.report.ranks.wrapper_names import without_wrappers
 
 _DEEPEST = 4  # names in a prefix
 

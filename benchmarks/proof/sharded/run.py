@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.proof.sharded.nets import NETS
 from benchmarks.timing import HOOKCLI
-from hookcli.report.wrapper_names import without_wrappers
+from hookcli.report.ranks.wrapper_names import without_wrappers
 
 SCRIPT = str(Path(__file__).with_name("training.py"))
 MODES = ("ddp", "fsdp", "hsdp", "fsdp1", "hybrid1", "tp", "sp", "2d", "pp")

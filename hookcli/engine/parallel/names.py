@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hookcli.report.wrapper_names import WRAPPERS
+from hookcli.report.ranks.wrapper_names import WRAPPERS
 
 _WRAPPERS = WRAPPERS | {"module"}  # that of DistributedDataParallel
 

@@ -208,6 +208,7 @@ NAMES: dict[str, Private] = {
 # Attributes of torch's objects. They are read where they are needed, as a function around each
 # would cost time in every call of a layer.
 _MODULE = "torch.nn.Module"
+_FSDP = "torch.distributed.fsdp"
 _SCRIPT = "torch.jit.ScriptModule"
 _C_MODULE = "torch.jit.ScriptModule._c"
 _JAGGED = "torch.nested.nested_tensor(layout=torch.jagged)"
@@ -229,8 +230,16 @@ ATTRIBUTES: dict[str, Private] = {
     "_is_replica": Private(
         "torch.nn.parallel.replicate()", "a copy that DataParallel made for one forward"
     ),
-    "_is_flat_param": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
-    "_fsdp_flattened": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
+    "_is_flat_param": Private(_FSDP, "FSDP1's parameter of several modules"),
+    "_fsdp_flattened": Private(_FSDP, "FSDP1's parameter of several modules"),
+    "_handle": Private(_FSDP, "the flat parameter of a module, and how it is split"),
+    "_device_mesh": Private(_FSDP, "the mesh in which it is split"),
+    "_inter_node_pg": Private(_FSDP, "the ranks that have copies of it, with HYBRID_SHARD"),
+    "_params": Private(_FSDP, "the parameters of a flat one, with use_orig_params=True"),
+    "_shapes": Private(_FSDP, "their whole shapes"),
+    "_shard_param_infos": Private(_FSDP, "the elements of each that this rank has"),
+    "_fqns": Private(_FSDP, "the names of the parameters that a flat one consists of"),
+    "_sharded_size": Private(_FSDP, "the size of the slice of a flat parameter"),
     "_softmax": Private("torch.ops.aten", "the operator of torch.softmax"),
     "_log_softmax": Private("torch.ops.aten", "the operator of torch.log_softmax"),
     "_forward_pre_hooks": Private(_MODULE, "the hooks that change a batch before the model"),

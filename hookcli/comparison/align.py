@@ -1,10 +1,12 @@
-"""Align the names of A and B: they are equal, or equal without one prefix."""
+"""Align the names of A and B: equal, or equal without one prefix and the names of wrappers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+
+from hookcli.report.ranks.wrapper_names import without_wrappers
 
 _DEEPEST = 4  # names in a prefix
 
@@ -42,6 +44,14 @@ class Alignment:
                 left.append(name)
         free = set(there) - set(partners.values())
         partners.update({name: name for name in left if name in free})
+        free -= set(partners.values())
+        plain = {
+            without_wrappers(self.canonical_b(name) or name): name for name in there if name in free
+        }
+        for name in (one for one in left if one not in partners):
+            partner = plain.pop(without_wrappers(self.canonical_a(name) or name), None)
+            if partner is not None:
+                partners[name] = partner
         return partners
 
 

@@ -39,7 +39,7 @@ _ADVICE = {
 def judge_joined(report: Report, info: TrainingInfo, joined: JoinedRanks) -> list[RuleFinding]:
     """Return a finding for each rank that parted, or one that none did."""
     partings = info.partings or ()
-    counted_ones = [one for one in partings if _counts(one, partings, info, joined)]
+    counted_ones = [one for one in partings if _counts(one, partings, report, info, joined)]
     first: dict[int, RankParting] = {}
     for one in sorted(counted_ones, key=_rank_of):
         first.setdefault(one.rank, one)
@@ -74,7 +74,11 @@ def _rank_of(one: RankParting) -> tuple[int, int]:
 
 
 def _counts(
-    one: RankParting, partings: Sequence[RankParting], info: TrainingInfo, joined: JoinedRanks
+    one: RankParting,
+    partings: Sequence[RankParting],
+    report: Report,
+    info: TrainingInfo,
+    joined: JoinedRanks,
 ) -> bool:
     """Return whether a difference is a fault, or only the sign of one."""
     apart = any(
@@ -82,7 +86,7 @@ def _counts(
         for other in partings
     )
     if one.what == "parameters":
-        return one.again is None and not _is_own(one, info, joined)
+        return one.again is None and not _is_own(one, report, info, joined)
     if one.what == "losses":
         return _is_tensor_parallel(info)
     if one.what in {"modes", "optimizer", "steps"}:
@@ -96,19 +100,26 @@ def _are_averaged(info: TrainingInfo, joined: JoinedRanks) -> bool:
     return "DistributedDataParallel" in info.wrappers or joined.averaged is True
 
 
-def _is_own(one: RankParting, info: TrainingInfo, joined: JoinedRanks) -> bool:
-    """Return whether some parameters never were copies, as the experts of each rank are not."""
+def _is_own(one: RankParting, report: Report, info: TrainingInfo, joined: JoinedRanks) -> bool:
+    """Return whether some parameters never were copies, as the experts of each rank are not.
+
+    Normalizations that begin as copies are no experts: sequence parallelism splits their inputs.
+    """
     if one.apart is None or one.copies is None or any(g.placements for g in info.groups or ()):
         return False
     if _are_averaged(info, joined):
+        return False
+    norms = [row.name for row in report.parameters if "Norm" in (row.module_type or "")]
+    if not one.before and one.target in norms and one.apart <= len(norms):
         return False
     return one.step == min((row.step for row in info.steps), default=0) and one.apart < one.copies
 
 
 def _is_tensor_parallel(info: TrainingInfo) -> bool:
     """Return whether ranks have parts of layers, so that all must get the same batch."""
-    placed = any(group.placements for group in info.groups or ())
-    return placed and not info.root_type.startswith("FSDP")
+    if info.root_type.startswith("FSDP") or "FullyShardedDataParallel" in info.wrappers:
+        return False
+    return any(group.placements for group in info.groups or ())
 
 
 def _finding(

@@ -37,14 +37,6 @@ def local(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if to_local is None else to_local
 
 
-def is_part(tensor: torch.Tensor) -> bool:
-    """Return whether a rank has a part of a tensor: a shard of a DTensor or of FSDP1."""
-    if getattr(tensor, "_is_flat_param", False) or hasattr(tensor, "_fsdp_flattened"):
-        return True
-    placements: Any = getattr(tensor, "placements", None)
-    return placements is not None and not all(one.is_replicate() for one in placements)
-
-
 def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """Return the gradients of those parameters that have one, each as far as this rank has it."""
     found = []

@@ -27,7 +27,7 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
-from hookcli.training.norms import is_part
+from hookcli.training.parallel.placements import flat_part, is_part
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
@@ -175,6 +175,12 @@ class ObservedScript:
             for record in self.records
             if any(is_part(parameter) for parameter in record.own)
         ]
+        notes += [
+            f"{record.name}: parameters are those that FSDP has flattened; pass "
+            "`use_orig_params=True` to it to see each one"
+            for record in self.records
+            if any((part := flat_part(parameter)) and part.names for parameter in record.own)
+        ]
         outside = any(r.training and not r.training.compiled for r in records)
         if self.compiles and outside and self.job.training.compiled is None:
             notes.append(
@@ -217,6 +223,11 @@ class ObservedScript:
             return (
                 "no training step was seen in this process: start hookcli in those that it starts, "
                 "with `-m hookcli run` in front of the script"
+            )
+        if "multiprocessing.popen_forkserver" in sys.modules:
+            return (
+                f"{seen}no backward ran in this process; those that a fork server starts are not "
+                "observed: use the start method `spawn`"
             )
         return (
             f"{seen}no backward ran through a module in this process; those that it starts are not "

@@ -27,12 +27,12 @@ from hookcli.training.norms import (
     each_norm,
     gradient_norm,
     gradients_of,
-    is_part,
     local,
 )
+from hookcli.training.parallel.flat_parameters import find_flat_parameters
 from hookcli.training.parallel.part_norms import PartNormsKeeper
 from hookcli.training.parallel.placed_rows import with_placements
-from hookcli.training.parallel.placements import has_parts, is_dtensor
+from hookcli.training.parallel.placements import PLAIN, has_parts, is_part, placed
 from hookcli.training.parallel.stages import stage_of
 from hookcli.training.parallel.step_digests import DigestKeeper
 from hookcli.training.root_watch import RootWatch
@@ -138,7 +138,7 @@ class Record:
         self._digests: dict[int, str] = {}
         self._step_digests = DigestKeeper() if ranks else None
         self._stage = stage_of(root.root) if ranks else None
-        self._parts: PartNormsKeeper | None = None  # if some parameters are DTensors
+        self._parts: PartNormsKeeper | None = None  # if this rank has parts of some parameters
         self._local: dict[str, list[tuple[float | None, float | None]]] = {}  # of those, by name
         self.sampled: list[int] = []
         self.approximate = False
@@ -198,8 +198,10 @@ class Record:
         else:
             self.own, self.parameters = own, len(held)
         self.elsewhere = self.parameters - len(self.own)
-        if self._parts is None and has_parts(self.own):
-            self._parts = PartNormsKeeper()
+        if self._parts is None and self._ranks:
+            find_flat_parameters(self.own)
+            if has_parts(self.own):
+                self._parts = PartNormsKeeper()
         self.groups = len(optimizer.param_groups)
         self.options = numbers(optimizer.param_groups[0]) if optimizer.param_groups else {}
 
@@ -400,7 +402,7 @@ class Record:
                 ratios = self._ratios.setdefault(copy.name, [])
                 ratios += [None] * (len(self.sampled) - 1 - len(ratios))
                 ratios.append(change / weight if change is not None and weight else None)
-                if self._parts is not None and is_dtensor(copy.whole):
+                if self._parts is not None and placed(copy.whole) is not PLAIN:
                     norms = self._local.setdefault(copy.name, [])
                     norms += [(None, None)] * (len(self.sampled) - 1 - len(norms))
                     norms.append((change, weight))

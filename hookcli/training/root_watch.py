@@ -295,10 +295,19 @@ class RootWatch:
         return dict(self.partly)
 
     def _note_names(self) -> None:
-        """Note the names of the parameters, which torch.func.functional_call replaces."""
+        """Note the names of the parameters, which torch.func.functional_call replaces.
+
+        Views that FSDP1 puts in their place are not noted: no optimizer has them, and after the
+        call a new parameter may get the identity of one.
+        """
         first = next(self.root.parameters(), None)
         if id(first) not in self.names_in_call:  # a root without an optimizer keeps its own
-            self.names_in_call = self.names()
+            self.names_in_call = {
+                id(info.tensor): info.name
+                for info in self.model.parameters()
+                if isinstance(info.tensor, nn.Parameter)
+                or (info.tensor.is_leaf and info.tensor.requires_grad)
+            }
 
     def _note_modes(self, step: int | None, called: nn.Module) -> None:
         """Note the modes of dropout that drops something, and of batch normalization.

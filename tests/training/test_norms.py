@@ -16,11 +16,11 @@ from hookcli.training.norms import (
     each_norm,
     gradient_norm,
     gradients_of,
-    is_part,
     local,
     outside_modes,
     total_norm,
 )
+from hookcli.training.parallel.placements import is_part
 
 
 def exact(*tensors):
@@ -180,7 +180,10 @@ def placement(replicated):
     ],
 )
 def test_a_rank_has_a_part_if_the_tensor_is_not_replicated(attributes, expected):
-    assert is_part(SimpleNamespace(**attributes)) is expected
+    tensor = torch.zeros(1)
+    for name, value in attributes.items():
+        setattr(tensor, name, value)
+    assert is_part(tensor) is expected
 
 
 def test_fake_tensors_are_not_mixed_with_others():

@@ -16,11 +16,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.proof.sharded.nets import NETS
 from benchmarks.timing import HOOKCLI
+from hookcli.report.ranks.wrapper_names import without_wrappers
 
 SCRIPT = str(Path(__file__).with_name("training.py"))
-MODES = ("ddp", "fsdp", "hsdp", "tp", "sp", "2d", "pp")
-RUNS = [f"{mode}:{ranks}" for mode in MODES for ranks in (2, 4)]
+MODES = ("ddp", "fsdp", "hsdp", "fsdp1", "hybrid1", "tp", "sp", "2d", "pp")
+RUNS = [*(f"{mode}:{ranks}" for mode in MODES for ranks in (2, 4)), "interleaved:2"]
+STAGES = {"pp", "interleaved"}
 NEAR = 1e-6
 ROUNDED = 0.05  # of trainings in bfloat16, whose sums are rounded in another order
 NAMES = ("norm", "mean", "zeros", "min", "max")
@@ -64,18 +67,19 @@ def of_report(record: dict) -> Iterator[tuple[tuple, float | None]]:
     """Yield each figure of a record with its key: step, parameter, kind."""
     sampled = record["training"]["sampled"]
     for row in record["parameters"]:
+        name_of = without_wrappers(row["name"])
         for entry in row["steps"]:
             grad = entry["grad"]
             for name in NAMES:
                 yield (
-                    (entry["step"], row["name"], f"grad {name}"),
+                    (entry["step"], name_of, f"grad {name}"),
                     None if grad is None else grad[name],
                 )
         for name in NAMES:
-            yield (sampled[-1], row["name"], f"weight {name}"), row["stats"][name]
+            yield (sampled[-1], name_of, f"weight {name}"), row["stats"][name]
     for row in record["training"]["updates"]:
         for step, ratio in zip(sampled, row["ratios"], strict=True):
-            yield (step, row["name"], "ratio"), ratio
+            yield (step, without_wrappers(row["name"]), "ratio"), ratio
 
 
 def of_truth(rows: Sequence[dict]) -> dict[tuple, float | None]:
@@ -139,10 +143,11 @@ def main() -> int:
         wrong += compare(plain, single, "single", exact=True)[1]
         for run in arguments.runs:
             mode, _, ranks = run.partition(":")
-            nets = ["stack"] if mode == "pp" else arguments.nets
+            nets = ["stack"] if mode in STAGES else arguments.nets
             report, truth = run_ranks(mode, int(ranks), folder, *nets)
-            truth = truth or {"stack": single["stack"]}
-            count, found = compare(report, truth, f"{run} full_tensor", exact=True)
+            has_own = bool(truth)  # a script with slices or stages of parameters says nothing
+            truth = truth or {name: single[name] for name in nets or NETS}
+            count, found = compare(report, truth, f"{run} full_tensor", exact=has_own)
             alone = {name: single[name] for name in truth}
             _, more = compare(report, alone, f"{run} one process", exact=False)
             told = [row for r in report["records"] for row in r["training"].get("partings", [])]

@@ -1,7 +1,9 @@
 """A script that trains each architecture in one way: `training.py MODE TRUTH [NETS]`.
 
-MODE is single, ddp, fsdp, hsdp, tp, sp, 2d or pp. Rank 0 writes what `full_tensor` says of each
-gradient and weight to the file TRUTH. The collectives are the script's own.
+MODE is single, ddp, fsdp, hsdp, fsdp1, hybrid1, tp, sp, 2d, pp or interleaved. Rank 0 writes what
+`full_tensor` says of each gradient and weight to the file TRUTH.
+
+The collectives are the script's own.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe, ScheduleInterleaved1F1B
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -37,8 +40,8 @@ STEPS = 3
 
 def mesh_of(mode: str, world: int):
     """Return the mesh of a mode."""
-    if mode in {"hsdp", "2d"}:
-        names = ("replicate", "shard") if mode == "hsdp" else ("dp", "tp")
+    if mode in {"hsdp", "hybrid1", "2d"}:
+        names = ("dp", "tp") if mode == "2d" else ("replicate", "shard")
         return init_device_mesh("cpu", (world // 2, 2), mesh_dim_names=names)
     return init_device_mesh(
         "cpu", (world,), mesh_dim_names=("tp" if mode in {"tp", "sp"} else "dp",)
@@ -83,6 +86,16 @@ def prepared(model: nn.Module, mode: str, mesh) -> nn.Module:
         return model
     if mode == "ddp":
         return nn.parallel.DistributedDataParallel(model)
+    if mode in {"fsdp1", "hybrid1"}:
+        strategy = ShardingStrategy.HYBRID_SHARD if mode == "hybrid1" else None
+        return FullyShardedDataParallel(
+            model,
+            device_mesh=mesh,
+            sharding_strategy=strategy,
+            auto_wrap_policy=ModuleWrapPolicy({Mlp}),
+            use_orig_params=True,
+            device_id=torch.device("cpu"),
+        )
     if mode in {"tp", "sp", "2d"}:
         split(model, mesh["tp"] if mode == "2d" else mesh, sequence=mode == "sp")
     if mode in {"fsdp", "hsdp", "2d"}:
@@ -142,6 +155,9 @@ def train(name: str, mode: str, mesh) -> list[dict]:
         )
         optimizer.zero_grad()
         loss.backward()
+        if mode in {"fsdp1", "hybrid1"}:  # the parameters are slices: nothing is written of them
+            optimizer.step()
+            continue
         named = {n.removeprefix("module."): p for n, p in model.named_parameters()}
         before = {n: whole(p) for n, p in named.items()}
         grads = {n: whole(p.grad) for n, p in named.items() if p.grad is not None}
@@ -161,18 +177,27 @@ def train(name: str, mode: str, mesh) -> list[dict]:
     return rows
 
 
-def train_stages(name: str) -> None:
-    """Train a sequence of modules in as many stages as there are ranks, by GPipe."""
+def train_stages(name: str, many: int = 1) -> None:
+    """Train a sequence of modules in stages, of which each rank has so many."""
     build, batch_of = NETS[name]
     torch.manual_seed(3)
     plain = build().double()
     rank, world = dist.get_rank(), dist.get_world_size()
-    each = len(plain) // world
-    names = [str(i) for i in range(rank * each, (rank + 1) * each)]
-    model = nn.Sequential(OrderedDict((i, plain[int(i)]) for i in names))
-    stage = PipelineStage(model, rank, world, torch.device("cpu"))
-    schedule = ScheduleGPipe(stage, 2, loss_fn=lambda y, _: y.square().mean())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    each = len(plain) // (world * many)
+    models = [
+        nn.Sequential(OrderedDict((str(i), plain[i]) for i in range(at * each, (at + 1) * each)))
+        for at in range(rank, world * many, world)
+    ]
+    stages = [
+        PipelineStage(model, rank + i * world, world * many, torch.device("cpu"))
+        for i, model in enumerate(models)
+    ]
+    if many > 1:
+        schedule = ScheduleInterleaved1F1B(stages, 4, loss_fn=lambda y, _: y.square().mean())
+    else:
+        schedule = ScheduleGPipe(stages[0], 2, loss_fn=lambda y, _: y.square().mean())
+    parameters = [p for model in models for p in model.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
     generator = torch.Generator().manual_seed(5)
     for _ in range(STEPS):
         batch = batch_of(generator)
@@ -190,13 +215,13 @@ def main() -> None:
     if mode != "single":
         dist.init_process_group("gloo")
         mesh = mesh_of(mode, dist.get_world_size())
-    if mode == "pp":
+    if mode in {"pp", "interleaved"}:
         for name in names or ["stack"]:
-            train_stages(name)
+            train_stages(name, 2 if mode == "interleaved" else 1)
         dist.destroy_process_group()
         return
     truth = {name: train(name, mode, mesh) for name in names or NETS}
-    if os.environ.get("RANK", "0") == "0":
+    if os.environ.get("RANK", "0") == "0" and mode not in {"fsdp1", "hybrid1"}:
         Path(target).write_text(json.dumps(truth))
     if mesh is not None:
         dist.destroy_process_group()

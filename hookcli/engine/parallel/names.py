@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-# DistributedDataParallel, torch.compile, checkpoint_wrapper and FullyShardedDataParallel.
-_WRAPPERS = frozenset({"module", "_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module"})
+from hookcli.report.ranks.wrapper_names import WRAPPERS
+
+_WRAPPERS = WRAPPERS | {"module"}  # that of DistributedDataParallel
 
 
 def plain_name(name: str, known: Collection[str]) -> str:

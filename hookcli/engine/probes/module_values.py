@@ -178,7 +178,7 @@ def _is_mask(tensor: torch.Tensor) -> bool:
 
 def _equal_units(weight: torch.Tensor) -> int:
     """Return the number of units, if all have equal weights and equal gradients; else 0."""
-    grad = weight.grad
+    grad = weight.grad if weight.is_leaf else None  # FSDP1 puts views in the place of parameters
     if grad is None or len(weight) < 2 or weight.is_meta or grad.layout is not torch.strided:
         return 0
     plain = weight.detach()

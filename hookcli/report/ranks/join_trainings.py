@@ -6,13 +6,13 @@ Nothing was exchanged while the script ran. The report of the lowest rank is the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 from hookcli.report.distributed import JoinedRanks
 from hookcli.report.ranks.partings import compare_ranks
 from hookcli.report.ranks.pieces import hypot_of, is_pending, value_of
 from hookcli.report.ranks.spans import spans_of
-from hookcli.report.ranks.stages import stage_in, with_stages
+from hookcli.report.ranks.stages import stage_in, with_own_passes, with_stages
 from hookcli.report.ranks.whole_parameters import whole_row, whole_update
 from hookcli.report.ranks.whole_steps import WholeSteps
 from hookcli.report.report import ParameterRow, Report
@@ -26,7 +26,8 @@ _PARTS = "parameters are sharded: norms are those of this rank's part"  # of a s
 
 def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
     """Return one report of all ranks. The reports are of different ranks of the same run."""
-    first, *others = sorted(reports, key=lambda report: report.tracking.rank)
+    own_passes = map(with_own_passes, reports)
+    first, *others = sorted(own_passes, key=lambda report: report.tracking.rank)
     rank, world = first.tracking.rank, first.tracking.world_size
     there = {report.tracking.rank: report for report in others}
     missing = [i for i in range(world) if i != rank and i not in there]
@@ -44,7 +45,9 @@ def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
         known = {at: other for at, other in same.items() if other is not None}
         joined = _joined(record, known, rank, ranks)
         if own and stage_in(record) == min(own):
-            joined = with_stages(joined, _other_stages(there, own, ranks))
+            joined = with_stages(joined, _other_stages(first, there, min(own), ranks))
+        elif own and stage_in(record) is not None:
+            continue  # it is in the record of the lowest stage
         notes += _notes(joined)
         records.append(joined)
     if missing and records:
@@ -53,14 +56,14 @@ def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
 
 
 def _other_stages(
-    there: Mapping[int, TrainingReport], own: Set[int], ranks: JoinedRanks
+    base: TrainingReport, there: Mapping[int, TrainingReport], lowest: int, ranks: JoinedRanks
 ) -> list[Report]:
-    """Return the stages of a pipeline that only other ranks have, each joined from its ranks."""
+    """Return the stages of a pipeline but the lowest of the first rank, each from its ranks."""
     found: dict[int, dict[int, Report]] = {}
-    for at, report in there.items():
+    for at, report in {base.tracking.rank: base, **there}.items():
         for record in report.records:
             stage = stage_in(record)
-            if stage is not None and stage not in own:
+            if stage is not None and stage != lowest:
                 found.setdefault(stage, {})[at] = record
     joined = []
     for _, records in sorted(found.items()):

@@ -144,7 +144,7 @@ def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
     if len(there) < 2:
         return
     partners: dict[int, dict[int, int]] = {}  # of each rank that differs, by moment
-    moments = sorted(set.intersection(*map(set, there.values())))
+    moments = _common_moments({rank: (group[rank], of) for rank, of in there.items()})
     for moment in moments:
         for rank, other in _odd({rank: of[moment] for rank, of in there.items()}):
             partners.setdefault(rank, {})[moment] = other
@@ -156,6 +156,16 @@ def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
         moment, again = _lasting(moments, others)
         parting = _of_parameters(group, rank, others[moment], moment)
         yield dataclasses.replace(parting, again=None if again is None else again // 2)
+
+
+def _common_moments(known: Mapping[int, tuple[_Rank, Mapping[int, str]]]) -> list[int]:
+    """Return the moments that all ranks have, but the end of a rank that makes fewer steps.
+
+    There, others are in the middle: with uneven inputs, such a rank gets the last parameters.
+    """
+    most = max(one.info.total for one, _ in known.values())
+    ends = {2 * one.info.total for one, _ in known.values() if one.info.total < most}
+    return sorted(set.intersection(*(set(moments) for _, moments in known.values())) - ends)
 
 
 def _are_large(mine: StepDigests | None, theirs: StepDigests | None, moment: int) -> bool:
@@ -248,7 +258,7 @@ def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
             if name in one.keys:
                 shared.setdefault((name, one.keys[name]), {})[rank] = i
     digests_of = {rank: one.digests for rank, one in chosen.items() if one.digests is not None}
-    moments = sorted(set.intersection(*(set(one.each) for one in digests_of.values())))
+    moments = _common_moments({rank: (ranks[rank], of.each) for rank, of in digests_of.items()})
     partners: dict[tuple[int, str], dict[int, int]] = {}
     for moment in moments:
         for (name, _), places in shared.items():

@@ -8,13 +8,32 @@ from collections.abc import Mapping, Sequence
 from hookcli.report.ranks.pieces import hypot_of, value_of
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
-from hookcli.report.steps import StepRow, TrainingInfo, UpdateRow
+from hookcli.report.steps import OptimizerInfo, StepRow, TrainingInfo, UpdateRow
+from hookcli.report.training import TrainingReport
 
 
 def stage_in(record: Report) -> int | None:
     """Return the number of the stage of a pipeline that a record is; None if it is none."""
     info = record.training
     return None if info is None or info.stage is None else info.stage.index
+
+
+def with_own_passes(report: TrainingReport) -> TrainingReport:
+    """Return the report of a rank with several stages, each with its own backward passes only."""
+    many = sum(stage_in(record) is not None for record in report.records)
+    if many < 2:
+        return report
+    return dataclasses.replace(
+        report, records=tuple(_with_passes(record, many) for record in report.records)
+    )
+
+
+def _with_passes(record: Report, many: int) -> Report:
+    info = record.training
+    if info is None or info.stage is None or any(row.backwards % many for row in info.steps):
+        return record
+    steps = tuple(dataclasses.replace(row, backwards=row.backwards // many) for row in info.steps)
+    return dataclasses.replace(record, training=dataclasses.replace(info, steps=steps))
 
 
 def with_stages(record: Report, others: Sequence[Report]) -> Report:
@@ -28,7 +47,7 @@ def with_stages(record: Report, others: Sequence[Report]) -> Report:
     parameters = {row.name: row for row in record.parameters}
     updates = {row.name: row for row in info.updates}
     infos = [info]
-    for other in others:
+    for other in sorted(others, key=lambda one: stage_in(one) or 0):
         if other.training is None:
             continue
         infos.append(other.training)
@@ -43,11 +62,7 @@ def with_stages(record: Report, others: Sequence[Report]) -> Report:
         steps=_steps(infos),
         updates=tuple(updates.values()),
         partings=tuple(one for part in infos for one in part.partings or ()) or None,
-        optimizer=info.optimizer
-        and dataclasses.replace(
-            info.optimizer,
-            parameters=sum(one.optimizer.parameters for one in infos if one.optimizer is not None),
-        ),
+        optimizer=info.optimizer and _optimizer(info.optimizer, infos),
     )
     everything = [record, *others]
     totals = dataclasses.replace(
@@ -58,6 +73,14 @@ def with_stages(record: Report, others: Sequence[Report]) -> Report:
     return dataclasses.replace(
         record, parameters=tuple(parameters.values()), training=training, totals=totals
     )
+
+
+def _optimizer(first: OptimizerInfo, infos: Sequence[TrainingInfo]) -> OptimizerInfo:
+    """Return an optimizer with the parameters of all stages; others of a rank are elsewhere."""
+    known = [one.optimizer for one in infos if one.optimizer is not None]
+    own = sum(one.parameters - one.elsewhere for one in known)
+    total = max(own, *(one.parameters for one in known))
+    return dataclasses.replace(first, parameters=total, elsewhere=total - own)
 
 
 def _renamed(rows: Sequence[UpdateRow], names: Mapping[str, str]) -> dict[str, UpdateRow]:

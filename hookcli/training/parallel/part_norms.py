@@ -16,7 +16,7 @@ from hookcli.report.distributed import PartGroup, PartNorms
 from hookcli.report.rows.events import number
 from hookcli.report.values import Number
 from hookcli.training.norms import local, total_norm
-from hookcli.training.parallel.placements import Placed, placed
+from hookcli.training.parallel.placements import Placed, is_dtensor, placed
 
 
 class PartNormsKeeper:
@@ -26,8 +26,8 @@ class PartNormsKeeper:
         self._groups: dict[Placed, int] = {}
         self.grad_placements: dict[int, tuple[str, ...]] = {}  # by id of the parameter
 
-    def _index(self, tensor: torch.Tensor) -> int:
-        return self._groups.setdefault(placed(tensor), len(self._groups))
+    def _index(self, where: Placed) -> int:
+        return self._groups.setdefault(where, len(self._groups))
 
     def gradients(self, parameters: Iterable[torch.Tensor]) -> list[Any]:
         """Return the norm of the gradients of each group: numbers, or tensors on a GPU."""
@@ -36,10 +36,11 @@ class PartNormsKeeper:
             grad = parameter.grad
             if grad is None or parameter.is_meta:
                 continue
-            where = placed(grad)
-            if where is not placed(parameter):
+            where = placed(parameter)
+            if is_dtensor(grad) and placed(grad) is not where:
+                where = placed(grad)
                 self.grad_placements[id(parameter)] = where.placements
-            groups.setdefault(self._index(grad), []).append(local(grad))
+            groups.setdefault(self._index(where), []).append(local(grad))
         return [total_norm(groups.get(i, [])) for i in range(len(self._groups))]
 
     def added(self, norms: Sequence[Any] | None, parameters: Iterable[torch.Tensor]) -> list[Any]:
@@ -52,14 +53,15 @@ class PartNormsKeeper:
         """Return the norm of each group from those of its parameters; None if one is unknown."""
         found: dict[int, list[float | None]] = {}
         for parameter, norm in pairs:
-            found.setdefault(self._index(parameter), []).append(norm)
+            found.setdefault(self._index(placed(parameter)), []).append(norm)
         return [_hypot(found.get(i, [])) for i in range(len(self._groups))]
 
     def rows(self, parameters: Sequence[torch.Tensor]) -> tuple[PartGroup, ...]:
         """Return the groups as plain data."""
         many = [0] * len(self._groups)
         for parameter in parameters:
-            many[self._index(parameter)] += 1 if placed(parameter) in self._groups else 0
+            where = placed(parameter)
+            many[self._index(where)] += 1 if where in self._groups else 0
         return tuple(
             PartGroup(where.placements, where.mesh, many[i]) for where, i in self._groups.items()
         )

@@ -1,4 +1,6 @@
-"""Where the parts of a DTensor are: its placements, and the place of this rank in the mesh.
+"""Where the parts of a tensor are: its placements, and the place of this rank in the mesh.
+
+The tensor is a DTensor, or a parameter that FSDP1 has flattened.
 
 Only attributes are read. No collective runs, and no process group is made.
 """
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from hookcli.report.distributed import MeshPlace
 from hookcli.report.ranks.spans import spans_of
@@ -24,6 +27,23 @@ class Placed:
 
 
 PLAIN = Placed((), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatPart:
+    """The part of a flattened parameter that this rank has.
+
+    `shape` is that of the whole, `has` the number of elements of the part, and `names` are the
+    parameters that a flat parameter consists of.
+    """
+
+    placed: Placed
+    shape: tuple[int, ...]
+    has: int
+    names: tuple[str, ...] = ()
+
+
+_flat: Any = WeakTensorKeyDictionary()
 # By the ids of a mesh, which is kept, and of its placements.
 _known: dict[tuple[int, Any], tuple[Any, Placed]] = {}
 
@@ -33,22 +53,39 @@ def is_dtensor(tensor: torch.Tensor) -> bool:
     return getattr(tensor, "_local_tensor", None) is not None
 
 
+def is_flattened(tensor: torch.Tensor) -> bool:
+    """Return whether FSDP1 has made a parameter flat, or a part of a flat one."""
+    return hasattr(tensor, "_fsdp_flattened") or getattr(tensor, "_is_flat_param", False)
+
+
+def note_flat(parameter: torch.Tensor, part: FlatPart) -> None:
+    """Note what this rank has of a parameter that FSDP1 has flattened."""
+    _flat[parameter] = part
+
+
+def flat_part(tensor: torch.Tensor) -> FlatPart | None:
+    """Return what this rank has of a flattened parameter; None if it is none, or not known."""
+    found: FlatPart | None = _flat.get(tensor) if is_flattened(tensor) else None
+    return found
+
+
 def placed(tensor: torch.Tensor) -> Placed:
     """Return the placements of a tensor: the same object for tensors that are placed alike."""
     if not is_dtensor(tensor):
-        return PLAIN
+        part = flat_part(tensor)
+        return PLAIN if part is None else part.placed
     dtensor: Any = tensor
     mesh, placements = dtensor.device_mesh, dtensor.placements
     key = (id(mesh), placements)
     found = _known.get(key)
     if found is None:
-        where = _place_in(mesh)
+        where = place_in(mesh)
         words = tuple(map(_word, placements))
         found = _known[key] = mesh, PLAIN if where is None else Placed(words, where)
     return found[1]
 
 
-def _place_in(mesh: Any) -> MeshPlace | None:
+def place_in(mesh: Any) -> MeshPlace | None:
     """Return the place of this rank in a mesh; None if it is not in it."""
     at = mesh.get_coordinate()
     if at is None:
@@ -68,6 +105,15 @@ def _word(placement: Any) -> str:
     return name if dim is None else f"{name}({dim})"
 
 
+def is_part(tensor: torch.Tensor) -> bool:
+    """Return whether a rank has a part of a tensor: a shard of a DTensor or of FSDP1."""
+    if is_flattened(tensor):
+        part = flat_part(tensor)
+        return part is None or part.placed is not PLAIN
+    placements: Any = getattr(tensor, "placements", None)
+    return placements is not None and not all(one.is_replicate() for one in placements)
+
+
 def has_parts(parameters: Iterable[torch.Tensor]) -> bool:
-    """Return whether a parameter is a DTensor."""
+    """Return whether this rank has parts of parameters."""
     return any(placed(parameter) is not PLAIN for parameter in parameters)

@@ -48,14 +48,14 @@ class UnregisteredParameters(ProbeWatcher):
     def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Add a measurement for each attribute, or call, with leaves that are not registered."""
         model, self._model = self._model, None
-        if model is None or any(hasattr(held, "_local_tensor") for held in self._held):
+        if model is None or any(map(_is_sharded, self._held)):
             return  # a further step, or parameters that are sharded
         strange = [
             (leaf, owners.of(number))
             for leaf, number in leaves_of_graph(start)
             if self._is_strange(leaf)
         ]
-        if not strange:
+        if not strange or any(_is_sharded(leaf) for leaf, _ in strange):
             return
         kept = dict(_kept(model.root))
         groups: dict[tuple[str, str], int] = {}
@@ -82,6 +82,11 @@ class UnregisteredParameters(ProbeWatcher):
                 return "copy", self._names[id(held)]
         name, kind = self._calls.get(-1 if order is None else order, (None, "model"))
         return ("made", name) if name is not None else ("made in forward", kind)
+
+
+def _is_sharded(held: torch.Tensor) -> bool:
+    """Return whether a parameter is a DTensor, or one that FSDP1 has flattened."""
+    return hasattr(held, "_local_tensor") or hasattr(held, "_fsdp_flattened")
 
 
 def _same_memory(held: torch.Tensor, leaf: torch.Tensor) -> bool:
@@ -118,7 +123,7 @@ def leaves_behind(start: Any) -> Iterator[tuple[torch.Tensor, int]]:
 
 def unregistered(root: nn.Module, leaves: Iterable[torch.Tensor]) -> Iterator[tuple[str, str, int]]:
     """Yield the attributes of a model that have these leaves of a graph: name, kind and count."""
-    strange = {id(leaf) for leaf in leaves}
+    strange = {id(leaf) for leaf in leaves if not hasattr(leaf, "_fsdp_flattened")}
     groups: dict[tuple[str, str], int] = {}
     if strange:
         for key, found in dict(_kept(root)).items():

@@ -18,17 +18,20 @@ from hookcli.rules.finite import FIRST
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
 from hookcli.rules.select import in_record, without_record
+from hookcli.rules.training.learning_rate import GROWS
 from hookcli.rules.training.reading import reading
 from hookcli.rules.training.series import first_bad, series
 from hookcli.rules.training.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
+_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
 _WITHOUT_GRADIENT = (
     "unchanged_parameters", "grad_exists", "uncalled_modules", "grad_norm", "loss_falls"
 )  # fmt: skip
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (GROWS, tuple(_OF_DIVERGENCE | {"finite", "finite_steps", "grad_norm_spikes"})),
     (
         "loss_scale",
         ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls", "update_ratio",
@@ -61,7 +64,6 @@ _SYMPTOM = "loss_falls"  # its figures are told with the cause
 # What grows or does not fall, in one record, may follow from a mistake in another one.
 _SYMPTOMS = {"grad_norm", "grad_norm_grows", "loss_falls", "loss_spikes"}
 _ONCE = 1
-_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
 _STAYS = 0.1  # of the norm of a step, in all later ones
 
 
@@ -69,8 +71,8 @@ def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
     scaled = any(row.rule == "gradients_used" and row.cause == "loss_scale" for row in left)
-    if scaled:
-        pass  # the scale explains what is large
+    if scaled or _grew_before(facts):
+        pass  # the scale or the learning rate explains what is large
     elif (overshot := _overshot(facts)) is not None:
         left = [row for row in left if row not in overshot.rows]
         yield overshot
@@ -78,6 +80,8 @@ def consequences(facts: Facts) -> Iterator[Found]:
         left = [row for row in left if row not in diverged.rows]
         yield diverged
     for cause, follow in _FOLLOW:
+        if cause == GROWS and not _grew_before(facts):
+            continue
         rows = [row for row in left if (row.cause or row.rule) == cause]
         if not rows:
             continue
@@ -89,6 +93,16 @@ def consequences(facts: Facts) -> Iterator[Found]:
         if symptom is not None:
             sentence += f"; {symptom.message}"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _grew_before(facts: Facts) -> bool:
+    """Return whether a learning rate grew by far, in front of values that are not finite."""
+    grown = next((row for row in facts.rows if row.cause == GROWS), None)
+    training = facts.report.training
+    first = None if training is None else first_bad(training)
+    if grown is None or grown.step is None:
+        return False
+    return first is None or grown.step < first.step
 
 
 def _overshot(facts: Facts) -> Found | None:

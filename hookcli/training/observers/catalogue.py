@@ -29,6 +29,7 @@ from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
+from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.script.handler_errors import is_of_handler
 
@@ -39,6 +40,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     Batches,
     ConstantTerms,
     Constructions,
+    EachStep,
     FrozenParts,
     GradientUse,
     KeptGraphs,

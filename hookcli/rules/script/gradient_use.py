@@ -10,7 +10,7 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
-          "detached_loss", "double_step", "scaled_step")  # fmt: skip
+          "detached_loss", "double_step", "scaled_step", "wrapped_loss")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -19,7 +19,8 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     for fact in found:
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
+            "note" if fact.values.get("together") else None, advice=advice,
             step=fact.step, cause="loss_scale" if fact.kind == "scaled_step" else "",
         )  # fmt: skip
     if not found:
@@ -98,6 +99,17 @@ def _detached_loss(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _wrapped_loss(fact: ScriptFact) -> tuple[str, str]:
+    source = fact.values["source"]
+    made = f", made by `{source}`" if source else ""
+    return (
+        f"a step of {fact.target} has no gradient: the loss before it is computed from a new "
+        f"tensor alone{made}, which has no graph to the model",
+        "compute the loss from the output of the model with operators of torch, without "
+        "`torch.tensor` or `.item()`",
+    )
+
+
 def _double(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
@@ -119,6 +131,7 @@ _SENTENCES = {
     "scaled_step": _scaled_step,
     "double_step": _double,
     "detached_loss": _detached_loss,
+    "wrapped_loss": _wrapped_loss,
     "unused_term": _unused_term,
     "erased_gradient": _erased,
     "never_steps": _never_steps,
@@ -185,7 +198,8 @@ USED = Rule(
     "backward and the step, so that the step has no gradient; if a term of the loss gives "
     "gradients only to parameters whose gradients are erased each time, while other terms are "
     "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
-    "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
+    "parameters; or if a step without gradients follows a loss that depends on one new tensor "
+    "alone. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
     "than half of the backward passes of a line that steps use, if it is called in at most a "
     "quarter of the steps, or if nearly half of the steps follow another step without a backward. "
     "Gradients that only the script reads are not judged.",

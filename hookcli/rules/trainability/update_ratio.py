@@ -168,6 +168,9 @@ def _judged(
         yield skipped("no parameter has a gradient and a norm above 0")
         return
     small = {name: ratio for name, ratio in largest.items() if ratio < options["min"]}
+    small = {
+        name: ratio for name, ratio in small.items() if not _is_cancelled(name, largest, small)
+    }
     large = {name: ratio for name, ratio in usual.items() if not ratio <= options["max"]}
     if small:
         worst = min(small, key=small.__getitem__)
@@ -179,6 +182,16 @@ def _judged(
         count = counted(len(usual), "parameter")
         spread = f"{min(usual.values()):.3g} to {max(usual.values()):.3g}"
         yield passed(f"a step changes {count} by {spread} of the norm")
+
+
+def _is_cancelled(name: str, ratios: dict[str, float], small: dict[str, float]) -> bool:
+    """Return whether a bias changes little, and the weight of its layer changes as it should.
+
+    The gradient of a bias is the sum of those of the outputs. It cancels in front of a norm.
+    """
+    module, _, last = name.rpartition(".")
+    weight = f"{module}.weight" if module else "weight"
+    return last == "bias" and weight in ratios and weight not in small
 
 
 def _finding(

@@ -106,9 +106,9 @@ RULE = Rule(
     says="the learning rate is above zero in most steps of a training",
     computes="Counts the steps in which the learning rate of all groups of the optimizer is 0, or "
     "below 1e-8 of its largest value. A warm-up may begin with 0, and a schedule may end with it: "
-    "they fail only if that takes more than the given share of the steps. Between 20 of its changes, "
-    "the rate of a group also must not fall below 1e-8 of itself, without being 0, for a tenth of "
-    "the steps, and must not grow to 0.5 or more and to a thousand times the first rate.",
+    "they fail only if that takes more than the given share of the steps. Between 20 of its "
+    "changes, the rate of a group also must not fall below 1e-8 of itself, without being 0, for a "
+    "tenth of the steps, and must not grow to 0.5 or more and to a thousand times the first rate.",
     formula="share of steps with lr <= 1e-8 max(lr) <= share",
     source="torch.optim.lr_scheduler: a schedule counts calls of scheduler.step",
     fails="optim.SGD(model.parameters(), lr=0); StepLR(step_size=1) with a step for each batch",

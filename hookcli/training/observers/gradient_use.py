@@ -14,7 +14,7 @@ from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.norms import gradient_norm, local, outside_modes
-from hookcli.training.observers.loss_source import Term, terms, user_frame
+from hookcli.training.observers.loss_source import Term, new_leaf, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
@@ -88,12 +88,14 @@ class _Known:
     parameters: set[int] = field(default_factory=set)
     values: WeightValues | None = None
     name: str = ""
+    lines: set[Any] = field(default_factory=set)  # that erase its gradients
 
 
 class GradientUse(Observer):
     """Finds terms, clipping and optimizers whose gradients are erased before a step uses them."""
 
-    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss")
+    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss",
+             "wrapped_loss")  # fmt: skip
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -113,6 +115,7 @@ class GradientUse(Observer):
         # The place of the last backward pass, if its loss is computed from a detached tensor: what
         # that is, and where.
         self._last: tuple[str | None, str, int] | None = None
+        self._wrapped: str | None = None  # that of one whose only leaf belongs to nobody
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer."""
@@ -125,6 +128,7 @@ class GradientUse(Observer):
         """Note which parameters get gradients, from each term of the loss."""
         if self._erased:
             self._erased.clear()
+        self._wrapped = None
         if not self._schedule.is_due(line_of(call)):
             return
         start = only_tensor(call.argument(0, "tensors"))
@@ -143,7 +147,16 @@ class GradientUse(Observer):
         for use in uses:
             use.others = [other for other in uses if other is not use]
         self._waiting += uses
+        self._wrapped = place if place and self._is_wrapped(start) else None
         del self._waiting[:-_MOST]
+
+    def _is_wrapped(self, start: torch.Tensor) -> bool:
+        """Return whether a loss depends on one tensor alone, which is a parameter of nothing."""
+        leaves = [leaf for leaf, _ in leaves_of_graph(start)] if start.grad_fn else [start]
+        if len(leaves) != 1 or isinstance(leaves[0], torch.nn.Parameter):
+            return False
+        held = (p for one in self._known.values() for p in _held_by(one.optimizer()))
+        return all(p is not leaves[0] for p in held)
 
     def _use_of(self, term: Term, place: str | None, file: str) -> _Use:
         found = {id(leaf) for leaf, _ in leaves_of_graph(term.value) if leaf.requires_grad}
@@ -180,6 +193,8 @@ class GradientUse(Observer):
         known = self._known.get(id(optimizer))
         if known is not None and known.optimizer() is optimizer:
             known.erasures += 1
+            if known.erasures <= _LEAST:
+                known.lines.add(line_of(call))
             if known.erasures == _LEAST + 1:
                 known.variable = variable_of(optimizer, call.frame)
                 held = parameters_of(optimizer)
@@ -233,11 +248,15 @@ class GradientUse(Observer):
         if known is not None:
             known.steps += 1
         erased = self._erased.pop(id(optimizer), None)
-        if not self._waiting and erased is None and (known is None or known.steps > 1):
+        idle = not self._waiting and erased is None and self._wrapped is None
+        if idle and (known is None or known.steps > 1):
             return
         given = parameters_of(optimizer)
         ids = {id(p) for p in given}
         self._stepped |= ids
+        wrapped, self._wrapped = self._wrapped, None
+        if wrapped is not None and not any(p.grad is not None for p in given):
+            self._note_wrapped(wrapped, optimizer, records)
         last, self._last = self._last, None
         if last is not None and not any(p.grad is not None for p in given):
             self._note_detached(last, optimizer, records)
@@ -250,6 +269,17 @@ class GradientUse(Observer):
             record = records[0] if records else None
             step = None if record is None else record.steps.total
             self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def _note_wrapped(self, place: str, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note a step without gradients, right after a loss that begins at a tensor of nobody."""
+        made = new_leaf(place)
+        self.facts.add(
+            "wrapped_loss",
+            type(optimizer).__name__,
+            place if made is None else made[1],
+            record=records[0] if records else None,
+            source=None if made is None else made[0],
+        )
 
     def _note_detached(
         self, last: tuple[str | None, str, int], optimizer: Any, records: Sequence[Record]
@@ -288,6 +318,7 @@ class GradientUse(Observer):
                 trained=next((name for name in trained if name), ""),
                 source=source,
             )
+        stepping = set[Any]().union(*(one.lines for one in self._known.values() if one.steps))
         for known in self._known.values():
             if known.steps or not known.parameters or known.parameters & self._stepped:
                 continue
@@ -300,7 +331,12 @@ class GradientUse(Observer):
                 type=known.type,
                 of=known.name,
                 erasures=known.erasures,
+                together=not stepping.isdisjoint(known.lines),
             )
+
+
+def _held_by(optimizer: Any) -> list[torch.Tensor]:
+    return [] if optimizer is None else parameters_of(optimizer)
 
 
 def _parameters_of_generator(given: Any) -> list[torch.Tensor] | None:

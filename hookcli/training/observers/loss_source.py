@@ -540,3 +540,28 @@ def called_functions(frame: FrameType) -> list[Any]:
             if callable(called) and not isinstance(called, type):
                 found.append(called)
     return found
+
+
+def new_leaf(place: str) -> tuple[str, str] | None:
+    """Return the only expression of a file that makes a tensor with `requires_grad`, and its line.
+
+    `place` is a line of the file. None if there is none, or if there are several.
+    """
+    shown = place.rpartition(":")[0]
+    file = next((name for name in linecache.cache if places.show(name) == shown), None)
+    tree = None if file is None else _tree(file, len(linecache.getlines(file)))
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call):
+            asked = any(
+                keyword.arg == "requires_grad"
+                and isinstance(keyword.value, ast.Constant)
+                and keyword.value.value is True
+                for keyword in node.keywords
+            )
+            method = isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
+            if asked or (method and not node.args and not node.keywords):
+                found.append(node)
+    if len(found) != 1:
+        return None
+    return " ".join(ast.unparse(found[0]).split()), f"{shown}:{found[0].lineno}"

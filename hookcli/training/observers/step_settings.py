@@ -76,10 +76,8 @@ class _GroupRate:
         for change, low in ((self.fall, self.low), (self.rise, None)):
             if change is not None:
                 first, before, last, after = change
-                found.append(
-                    RateChange(group, first, number(before), last, number(after), number(self._base),
-                               low)
-                )  # fmt: skip
+                sizes = number(before), number(after), number(self._base)
+                found.append(RateChange(group, first, sizes[0], last, sizes[1], sizes[2], low))
         return found
 
 

@@ -1,4 +1,4 @@
-"""The settings of every step: learning rates that collapse or grow, and layers that are unfrozen."""
+"""The settings of every step: rates that collapse or grow, and layers that are unfrozen."""
 
 from __future__ import annotations
 

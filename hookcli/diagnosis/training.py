@@ -37,6 +37,7 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls", "update_ratio",
          "finite", "finite_steps", "grad_norm", "grad_norm_grows", "grad_norm_spikes"),
     ),
+    ("clipping_used", tuple(_OF_DIVERGENCE | {"finite", "finite_steps", "grad_norm_spikes"})),
     ("finite", ("grad_norm",)),
     ("gradients_used", ("optimizer_model", "clipping_used", *_WITHOUT_GRADIENT)),
     (
@@ -60,6 +61,7 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("update_ratio", ("unchanged_parameters", "loss_falls", "loss_spikes")),
     ("loss_spikes", ("loss_falls",)),
 )  # fmt: skip
+_DIVERGES, _NON_FINITE = (GROWS, "clipping_used"), ("finite", "finite_steps")
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
 # What grows or does not fall, in one record, may follow from a mistake in another one.
 _SYMPTOMS = {"grad_norm", "grad_norm_grows", "loss_falls", "loss_spikes"}
@@ -71,8 +73,9 @@ def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
     scaled = any(row.rule == "gradients_used" and row.cause == "loss_scale" for row in left)
-    if scaled or _grew_before(facts):
-        pass  # the scale or the learning rate explains what is large
+    unclipped = any(row.rule == "clipping_used" for row in left)
+    if scaled or unclipped or _grew_before(facts):
+        pass  # the scale, the clipping or the learning rate explains what is large
     elif (overshot := _overshot(facts)) is not None:
         left = [row for row in left if row not in overshot.rows]
         yield overshot
@@ -90,8 +93,11 @@ def consequences(facts: Facts) -> Iterator[Found]:
         left = [row for row in left if row not in rows and row not in explained]
         sentence = with_target(facts, rows[0])
         symptom = next((row for row in explained if row.rule == _SYMPTOM), None)
+        bad = facts.report.training and first_bad(facts.report.training)
         if symptom is not None:
             sentence += f"; {symptom.message}"
+        elif bad and cause in _DIVERGES and any(row.rule in _NON_FINITE for row in explained):
+            sentence += f"; from step {bad.step:,} on, values are not finite"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
 
 

@@ -145,7 +145,10 @@ def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     found = facts_of(report, *_CLIPPED)
     for fact in found:
         message, advice = _CLIPPING[fact.kind](fact)
-        yield RuleFinding("fail", "", fact.kind, message, fact.count, 0, fact.place, advice=advice)
+        about = target_of(fact) if fact.kind == "nothing_clipped" else ""
+        yield RuleFinding(
+            "fail", about, fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
     if not found:
         yield without_findings(
             report, _CLIPPED, "steps use the gradients that are clipped", "nothing was clipped"

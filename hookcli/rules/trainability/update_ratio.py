@@ -18,7 +18,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, owner, places
+from hookcli.rules.select import matches, owner, places, weight_of
 from hookcli.rules.trainability.losses import without_loss
 from hookcli.rules.training.series import (
     cancelled,
@@ -189,9 +189,8 @@ def _is_cancelled(name: str, ratios: dict[str, float], small: dict[str, float]) 
 
     The gradient of a bias is the sum of those of the outputs. It cancels in front of a norm.
     """
-    module, _, last = name.rpartition(".")
-    weight = f"{module}.weight" if module else "weight"
-    return last == "bias" and weight in ratios and weight not in small
+    weight = weight_of(name)
+    return weight in ratios and weight not in small
 
 
 def _finding(

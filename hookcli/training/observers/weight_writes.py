@@ -85,9 +85,9 @@ def _called_once(tree: ast.Module) -> set[str]:
 def _used_again(tree: ast.Module) -> set[str]:
     """Return the names that loops and functions of a module use, or that are no names of calls."""
     found, once = set[str](), set[int]()
-    for node, function, in_loop in _statements(tree):
-        if isinstance(node, ast.Call) and not function and not in_loop:
-            once.add(id(node.func))
+    for call, function, in_loop in _statements(tree):
+        if isinstance(call, ast.Call) and not function and not in_loop:
+            once.add(id(call.func))
     for node in ast.walk(tree):
         if isinstance(node, ast.Name | ast.Attribute) and id(node) not in once:
             found.add(_name(node))

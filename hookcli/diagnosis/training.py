@@ -17,6 +17,7 @@ from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.finite import FIRST
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
+from hookcli.rules.script.loss_size import reason_of_size
 from hookcli.rules.select import in_record, without_record
 from hookcli.rules.training.learning_rate import GROWS
 from hookcli.rules.training.reading import reading
@@ -65,6 +66,10 @@ _DIVERGES, _NON_FINITE = (GROWS, "clipping_used"), ("finite", "finite_steps")
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
 # What grows or does not fall, in one record, may follow from a mistake in another one.
 _SYMPTOMS = {"grad_norm", "grad_norm_grows", "loss_falls", "loss_spikes"}
+_TOO_LARGE = {
+    "update_ratio", "grad_norm", "grad_norm_grows", "grad_norm_spikes", "loss_spikes", "finite",
+    "finite_steps",
+}  # fmt: skip
 _ONCE = 1
 _STAYS = 0.1  # of the norm of a step, in all later ones
 
@@ -199,6 +204,7 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
         of_run = [row for row in of_run if row not in mine]
         bare = [_bare(row, record) for row in (*mine, *record.checks, *again.checks)]
         causes = _explained(reading(record, report), bare)
+        causes = [_with_size(cause, record, report) for cause in causes]
         found += [(cause, record) for cause in causes]
     found += [
         (Found(row.cause or row.rule, row.message, row.target, (row,)), None)
@@ -238,6 +244,19 @@ def _explained(record: Report, rows: list[CheckRow]) -> list[Found]:
             found[i] = dataclasses.replace(item, rows=(*item.rows, *follow))
             break
     return found
+
+
+def _with_size(found: Found, record: Report, report: TrainingReport) -> Found:
+    """Return a cause with what makes the loss large, if it is about values that are too large."""
+    first = found.rows[0]
+    small = first.rule in {"update_ratio", "grad_norm"} and "above" not in first.message
+    if found.cause not in _TOO_LARGE or small or found.is_note:
+        return found
+    reason = reason_of_size(report, record_name(record) or "")
+    if reason is None or reason[0] in found.sentence:
+        return found
+    sentence, advice = reason
+    return dataclasses.replace(found, sentence=f"{found.sentence}; {sentence}", advice=advice)
 
 
 def _is_about(row: CheckRow, record: Report, report: TrainingReport) -> bool:

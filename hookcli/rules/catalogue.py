@@ -65,6 +65,7 @@ from hookcli.rules.script import (
     label_shift,
     loaded_weights,
     loss_direction,
+    loss_size,
     losses,
     model_code,
     model_copies,
@@ -223,6 +224,7 @@ CATALOGUE: dict[str, Rule] = {
         batch_contents.RULE,
         kept_graph.RULE,
         model_code.RULE,
+        loss_size.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

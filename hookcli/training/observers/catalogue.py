@@ -21,6 +21,7 @@ from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
+from hookcli.training.observers.loss_sizes import LossSizes
 from hookcli.training.observers.model_code import ModelCode
 from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.model_look import ModelLook
@@ -49,6 +50,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LoadedWeights,
     LossLook,
     LossSign,
+    LossSizes,
     ModelCode,
     ModelCopies,
     ModelLook,

@@ -26,6 +26,8 @@ from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at
+_LEFT, _STEPS = 6, 20  # backward passes that begin with old gradients, and steps of the optimizer
+_SCALED = 0.1  # of the norm that clipping has left
 _READ = 4  # parameters whose values are compared
 _MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
 
@@ -61,6 +63,8 @@ class _Use:
     others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
     detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
     values: WeightValues | None = None
+    tensors: list[torch.Tensor] = field(default_factory=list)  # of clipped gradients
+    norm: float = 0.0  # of them, after they were clipped
     state: str = "waits"  # "used", "erased"
 
 
@@ -89,13 +93,15 @@ class _Known:
     values: WeightValues | None = None
     name: str = ""
     lines: set[Any] = field(default_factory=set)  # that erase its gradients
+    left: int = 0  # backward passes that began with gradients of its last step
+    clean: int = 0  # those that began without
 
 
 class GradientUse(Observer):
     """Finds terms, clipping and optimizers whose gradients are erased before a step uses them."""
 
     kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss",
-             "wrapped_loss")  # fmt: skip
+             "wrapped_loss", "never_erased", "clipped_then_scaled")  # fmt: skip
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -103,6 +109,7 @@ class GradientUse(Observer):
         "clip_grad_norm_": "clip",
         "clip_grad_value_": "clip",
     }
+    after = {"clip_grad_norm_": "clipped"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -115,6 +122,7 @@ class GradientUse(Observer):
         # The place of the last backward pass, if its loss is computed from a detached tensor: what
         # that is, and where.
         self._last: tuple[str | None, str, int] | None = None
+        self._clipping: tuple[_Use, Any] | None = None  # that runs now
         self._wrapped: str | None = None  # that of one whose only leaf belongs to nobody
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
@@ -137,6 +145,7 @@ class GradientUse(Observer):
             return
         place = places.of_frame(frame)
         self.facts.look("unused_term", "erased_gradient")
+        self._look_at_left()
         given = [term for term in terms(frame) if term.value.requires_grad]
         self._last = None
         if len(given) == 1 and given[0].detached is not None:
@@ -149,6 +158,17 @@ class GradientUse(Observer):
         self._waiting += uses
         self._wrapped = place if place and self._is_wrapped(start) else None
         del self._waiting[:-_MOST]
+
+    def _look_at_left(self) -> None:
+        """Note which optimizers left gradients that nothing has erased, when backward begins."""
+        for known in self._known.values():
+            if known.erasures or not known.steps or len(self._known) < _LEAST:
+                continue
+            given = [p for p in _held_by(known.optimizer()) if p.grad is not None][:_READ]
+            if given and float(gradient_norm(given)):
+                known.left += 1
+            else:
+                known.clean += 1
 
     def _is_wrapped(self, start: torch.Tensor) -> bool:
         """Return whether a loss depends on one tensor alone, which is a parameter of nothing."""
@@ -167,6 +187,7 @@ class GradientUse(Observer):
 
     def clip(self, call: TorchCall) -> None:
         """Note which gradients are clipped."""
+        self._clipping = None
         if not self._clips.is_due(line_of(call)):
             return
         place = places.of_frame(call.frame)
@@ -183,9 +204,20 @@ class GradientUse(Observer):
         self.facts.look("unused_clipping")
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
-        use.values = WeightValues(tensors)
+        use.values, use.tensors = WeightValues(tensors), tensors
+        self._clipping = use, limit
         if tensors:
             self._waiting = [*self._waiting[-_MOST:], use]
+
+    def clipped(self, call: TorchCall) -> None:
+        """Note the norm that clipping has left."""
+        clipping, self._clipping = self._clipping, None
+        if clipping is None:
+            return
+        use, limit = clipping
+        with torch.no_grad(), outside_modes():
+            norm = float(call.result)
+        use.norm = min(norm, limit) if isinstance(limit, int | float) else norm
 
     def zero_grad(self, call: TorchCall) -> None:
         """Note that an optimizer erases gradients."""
@@ -265,10 +297,18 @@ class GradientUse(Observer):
                 self._waiting.remove(use)
                 use.state = "used"
                 self._count(use, None)
+                self._compare_clipped(use, ids)
         if erased is not None and not float(gradient_norm(given)):
             record = records[0] if records else None
             step = None if record is None else record.steps.total
             self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def _compare_clipped(self, use: _Use, ids: set[int]) -> None:
+        """Note gradients that were clipped, and then made much smaller in front of the step."""
+        if use.kind == "clip" and use.norm and {id(p) for p in use.tensors} <= ids:
+            now = float(gradient_norm(use.tensors))
+            if 0 < now < _SCALED * use.norm:
+                self.facts.add("clipped_then_scaled", "", use.place, scale=use.norm / now)
 
     def _note_wrapped(self, place: str, optimizer: Any, records: Sequence[Record]) -> None:
         """Note a step without gradients, right after a loss that begins at a tensor of nobody."""
@@ -295,6 +335,18 @@ class GradientUse(Observer):
             source=source,
         )
 
+    def _find_never_erased(self) -> None:
+        """Add the optimizers whose gradients are never erased, next to others that erase theirs."""
+        if not any(known.erasures for known in self._known.values()):
+            return
+        for known in self._known.values():
+            if known.erasures or known.clean or known.left < _LEFT or known.steps < _STEPS:
+                continue
+            name, record = _name_of_held(self, known)
+            self.facts.add(
+                "never_erased", known.type, known.place, record=record, of=name, steps=known.steps
+            )
+
     def finish(self) -> None:
         """Add what was always erased, and the optimizers that never step."""
         for (kind, text, place), outcomes in self._outcomes.items():
@@ -318,6 +370,7 @@ class GradientUse(Observer):
                 trained=next((name for name in trained if name), ""),
                 source=source,
             )
+        self._find_never_erased()
         stepping = set[Any]().union(*(one.lines for one in self._known.values() if one.steps))
         for known in self._known.values():
             if known.steps or not known.parameters or known.parameters & self._stepped:
@@ -333,6 +386,11 @@ class GradientUse(Observer):
                 erasures=known.erasures,
                 together=not stepping.isdisjoint(known.lines),
             )
+
+
+def _name_of_held(observer: Observer, known: _Known) -> tuple[str, Record | None]:
+    ids = {id(p) for p in _held_by(known.optimizer())}
+    return observer.name_of_parameters(ids), observer.record_of(ids)
 
 
 def _held_by(optimizer: Any) -> list[torch.Tensor]:

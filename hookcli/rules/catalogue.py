@@ -72,6 +72,7 @@ from hookcli.rules.script import (
     schedules,
     seeds,
     unheld_model,
+    unread_values,
 )
 from hookcli.rules.trainability import (
     batch_norm_single,
@@ -225,6 +226,7 @@ CATALOGUE: dict[str, Rule] = {
         kept_graph.RULE,
         model_code.RULE,
         loss_size.RULE,
+        unread_values.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

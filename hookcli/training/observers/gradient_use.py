@@ -151,6 +151,8 @@ class GradientUse(Observer):
         if len(given) == 1 and given[0].detached is not None:
             self._last = (place, *given[0].detached)
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
+        if len(given) == 1 and given[0].value is not start:  # the others have no name
+            parts = [given[0], *parts]
         file = places.show(frame.f_code.co_filename)
         uses = [self._use_of(term, place, file) for term in parts]
         for use in uses:

@@ -565,3 +565,37 @@ def new_leaf(place: str) -> tuple[str, str] | None:
     if len(found) != 1:
         return None
     return " ".join(ast.unparse(found[0]).split()), f"{shown}:{found[0].lineno}"
+
+
+_HIDDEN_READS = {"locals", "globals", "vars", "eval", "exec"}
+
+
+def unread_tensors(frame: FrameType) -> list[tuple[str, int]]:
+    """Return the tensors that the function of a frame computes and never reads, with their lines.
+
+    Only names that one assignment gives alone, and not those that begin with an underscore.
+    Variables of a module that others may import are not known.
+    """
+    body = _body_of(frame)
+    is_module = frame.f_code.co_name == "<module>"
+    if body is None or (is_module and frame.f_globals.get("__name__") != "__main__"):
+        return []
+    read: set[str] = set()
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            read.add(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            read.update(node.names)
+    if read & _HIDDEN_READS:
+        return []
+    found: dict[str, int] = {}
+    for node in _own_nodes(body):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Name) or target.id in read or target.id.startswith("_"):
+            continue
+        value = value_of(target, frame)
+        if isinstance(value, torch.Tensor) and value.numel() > 1:
+            found.setdefault(target.id, node.lineno)
+    return list(found.items())

@@ -26,25 +26,29 @@ def may_write_weights() -> bool:
     A line of a module, outside of loops, runs once. So does a function all of whose calls are such
     lines, and a function that is never called does not run at all.
     """
-    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    own = [
-        file
-        for file in {*files, *linecache.cache}
-        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
-    ]
-    trees = []
-    for file in own:
-        try:
-            trees.append((file, ast.parse("".join(linecache.getlines(file)))))
-        except (SyntaxError, ValueError, RecursionError):
-            return True
+    trees = own_trees()
+    if trees is None:
+        return True
     once = {name for _, tree in trees for name in _called_once(tree)}
     again = {name for _, tree in trees for name in _used_again(tree)}
     for file, tree in trees:
         for function, in_loop in _places_of_writes(file, tree):
             if function in again or (in_loop and (not function or function in once)):
                 return True
-    return not own
+    return not trees
+
+
+def own_trees() -> list[tuple[str, ast.Module]] | None:
+    """Return the files of the script and of the user's modules, parsed; None if one cannot be."""
+    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+    trees = []
+    for file in sorted({*files, *linecache.cache}):
+        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
+            try:
+                trees.append((file, ast.parse("".join(linecache.getlines(file)))))
+            except (SyntaxError, ValueError, RecursionError):
+                return None
+    return trees
 
 
 def _places_of_writes(file: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:

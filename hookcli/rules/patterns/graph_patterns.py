@@ -33,7 +33,7 @@ def _subject(one: Measurement, what: str) -> str:
     kind = one.value["module"]
     if kind is None:
         return what
-    if what in kind.lower():
+    if what in kind.lower() and one.target:
         return f"'{one.target}' ({kind})"
     return f"{what} in '{one.target}' ({kind})" if one.target else f"{what} in the model ({kind})"
 

@@ -98,6 +98,8 @@ def _summed(
     """
     path: list[tuple[Node, Node]] = []
     node, moved = softmax, shares
+    if not bool(shares.isfinite().all()):
+        return None
     for _ in range(_LONGEST):
         behind, after = node, users.get(node, [])
         if len(after) != 1:

@@ -249,7 +249,7 @@ def _has_zeros(row: CheckRow) -> bool:
 
 # From a cause to its consequences. "zero": gradients that are exactly zero.
 _SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("finite", ("zero",)),
+    ("finite", ("zero", "empty_mask")),
     ("normalizes_one_value", ("zero", "all_zero", "low_variance")),
     (
         "vanishing_gradient",

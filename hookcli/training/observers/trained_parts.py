@@ -41,7 +41,8 @@ class TrainedParts(Observer):
         self._trained_with: dict[int, Any] = {}
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._starved: dict[int, int] = {}  # looks, by the id of a root
-        self._starving: dict[int, Any] = {}  # the optimizer that stepped without a gradient
+        # The optimizer that stepped without a gradient, and one that has the root's parameters.
+        self._starving: dict[int, tuple[Any, Any]] = {}
         self._root_schedule = LookSchedule()
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
@@ -82,7 +83,12 @@ class TrainedParts(Observer):
             return
         if self._is_unheld(root):
             self._starved[id(root)] = self._starved.get(id(root), 0) + 1
-            self._starving[id(root)] = optimizer
+            holders = (
+                one
+                for one in self._optimizers
+                if not root.parameter_ids().isdisjoint(id(p) for p in parameters_of(one))
+            )
+            self._starving[id(root)] = optimizer, next(holders, None)
 
     def _is_unheld(self, root: RootWatch) -> bool:
         """Return whether a root looks as if it were to be trained, by nobody."""
@@ -153,13 +159,8 @@ class TrainedParts(Observer):
         for root in self.seen.roots.values():
             if self._starved.get(id(root), 0) < _LEAST or root.is_bound:
                 continue
-            optimizer = self._starving[id(root)]
+            optimizer, holder = self._starving[id(root)]
             own = {id(p) for p in parameters_of(optimizer)}
-            holders = [
-                one
-                for one in self._optimizers
-                if not root.parameter_ids().isdisjoint(id(p) for p in parameters_of(one))
-            ]
             yield id(root)
             self.facts.add(
                 "starved_optimizer",
@@ -168,7 +169,7 @@ class TrainedParts(Observer):
                 record=self.record_of(own),
                 optimizer=type(optimizer).__name__,
                 other=self.name_of_parameters(own),
-                holder=type(holders[0]).__name__ if holders else None,
-                holder_place=self._places.get(id(holders[0])) if holders else None,
+                holder=None if holder is None else type(holder).__name__,
+                holder_place=self._places.get(id(holder)),
                 parameters=len(root.parameter_ids()),
             )

@@ -15,6 +15,7 @@ def net(inputs=4, outputs=1, activation=nn.Tanh):
 
 
 def warnings(report):
+    """The sentences of the verdict that are no notes."""
     return [one.sentence for one in report.diagnoses if one.severity != "note"]
 
 
@@ -245,19 +246,25 @@ def test_accumulation_that_is_not_averaged_is_a_note():
 # Predictions that are one value
 
 
-def test_raw_targets_far_from_zero_are_named():
-    def deep():
+def energies(offset, loss):
+    def train():
         model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(),
                               nn.Linear(16, 1))  # fmt: skip
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         for _ in range(60):
             x = torch.rand(32, 4) * 2 - 1
             optimizer.zero_grad()
-            F.smooth_l1_loss(model(x), 5000 + x[:, :1] * 3, beta=1e4).backward()
+            loss(model(x), offset + 3 * x[:, :1]).backward()
             optimizer.step()
 
-    energies = judged(fitted(F.mse_loss, lr=0.01, y=-2700.0))
-    assert "have a large offset, -2700" in first(energies)
+    return train
+
+
+def test_raw_targets_far_from_zero_are_named():
+    for offset, loss in ((-2700, F.mse_loss), (5000, nn.MSELoss())):
+        report = judged(energies(offset, loss))
+        assert findings(report, "loss_size")[0].startswith("the predictions have become one const")
+        assert "the targets of mse_loss have a large offset" in first(report)
 
 
 def test_targets_that_are_normalized_pass():

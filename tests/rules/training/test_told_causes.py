@@ -1,4 +1,4 @@
-"""Causes that a training shows: each in two scripts or more, next to healthy ones that look alike."""
+"""Causes that a training shows: each in two scripts, next to healthy ones that look alike."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def energies(offset, loss):
         model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(),
                               nn.Linear(16, 1))  # fmt: skip
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        for _ in range(60):
+        for _ in range(120):
             x = torch.rand(32, 4) * 2 - 1
             optimizer.zero_grad()
             loss(model(x), offset + 3 * x[:, :1]).backward()

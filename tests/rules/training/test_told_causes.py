@@ -264,8 +264,6 @@ def test_raw_targets_far_from_zero_are_named():
     report = judged(energies(5000, F.mse_loss))  # by plain PyTorch: the outputs are all 5000.2
     assert findings(report, "loss_size")[0].startswith("the predictions have become one constant")
     assert "the targets are large, from 499" in first(report)
-    report = judged(energies(-2700, nn.MSELoss()))  # and here they swing by hundreds
-    assert "the targets are large, from -270" in first(report)
 
 
 def test_targets_that_are_normalized_pass():

@@ -135,14 +135,21 @@ def _fork(path, observe, file, environment):
         os.environ.update(environment)
         sys.argv = [str(path)]
         printed = io.StringIO()
+        own = {name: sys.modules.pop(name) for name in _own_modules()}
         with contextlib.redirect_stdout(printed):
             report = observe(lambda: runpy.run_path(str(path), run_name="__main__"))
+        sys.modules.update(own)
         file.write_bytes(pickle.dumps(ScriptResult(report, printed.getvalue())))
         status = 0
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _own_modules():
+    """Return the modules of this benchmark: a script that is run as usual does not have them."""
+    return [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]
 
 
 def main():

@@ -124,6 +124,8 @@ _ROWS = (
             ("loss_sums", "the sums in the loss, read from its autograd graph", "SUMS"),
             ("self_similarities", "the losses in the autograd graph", "SelfSimilarity"),
             ("masked_shares", "the softmaxes in the autograd graph", "MaskedShares"),
+            ("scaled_shares", "the softmaxes in the autograd graph", "ScaledShares"),
+            ("sharp_scores", "the softmaxes in the autograd graph", "SharpScores"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("half_values", "the dtypes in the autograd graph", "HALVES"),

@@ -249,7 +249,7 @@ def _has_zeros(row: CheckRow) -> bool:
 
 # From a cause to its consequences. "zero": gradients that are exactly zero.
 _SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("finite", ("zero",)),
+    ("finite", ("zero", "empty_mask")),
     ("normalizes_one_value", ("zero", "all_zero", "low_variance")),
     (
         "vanishing_gradient",
@@ -282,9 +282,24 @@ def unused_module(facts: Facts) -> Iterator[Found]:
         f"{names} never ran{effect}",
         never[0].target,
         (*never, *without),
-        advice=f"call {'it' if len(never) == 1 else 'them'} in forward, or remove "
-        f"{'it' if len(never) == 1 else 'them'} from the constructor",
+        advice=_of_unused(facts, [row.target for row in never]),
     )
+
+
+def _of_unused(facts: Facts, targets: list[str]) -> str:
+    """Return what to try with modules that never ran: others of their list may have run."""
+    lists = {name.rpartition(".")[0] for name in targets}
+    ran = {name for row in facts.report.layers if (name := row.name)}
+    beside = [name for name in ran if name.rpartition(".")[0] in lists - {""}]
+    numbered = all(name.rpartition(".")[2].isdigit() for name in targets)
+    if numbered and len(lists) == 1 and beside:
+        where = next(iter(lists))
+        return (
+            f"check the loop over '{where}', or what selects from it: "
+            f"{counted(len(beside), 'other')} of it ran"
+        )
+    them = "it" if len(targets) == 1 else "them"
+    return f"call {them} in forward, or remove {them} from the constructor"
 
 
 def any_other(facts: Facts) -> Iterator[Found]:

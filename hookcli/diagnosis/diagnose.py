@@ -19,9 +19,9 @@ from hookcli.spec.checks import CheckSpec
 # The causes that are named first, if several have the same severity. A cause explains those below
 # it more often than the other way round.
 _FIRST = (
-    "finite", "hook_misuse", "hooks_fired", "gradients_used", "optimizer_model",
-    "learning_rate_zero", "loaded_weights", "optimizer_steps", "clipping_used", "loss_scale",
-    "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts",
+    "learning_rate_grows", "finite", "hook_misuse", "hooks_fired", "gradients_used",
+    "optimizer_model", "learning_rate_zero", "loaded_weights", "optimizer_steps", "clipping_used",
+    "loss_scale", "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts",
     "optimizer_construction", "model_copies", "model_code", "unheld_model", "frozen_attribute",
     "frozen_parts",
     "constant_term", "constant_loss_term", "loss_values", "label_shift", "entropy_sign",

@@ -17,23 +17,28 @@ from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.finite import FIRST
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
+from hookcli.rules.script.loss_size import reason_of_size
 from hookcli.rules.select import in_record, without_record
+from hookcli.rules.training.learning_rate import GROWS
 from hookcli.rules.training.reading import reading
 from hookcli.rules.training.series import first_bad, series
 from hookcli.rules.training.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
+_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
 _WITHOUT_GRADIENT = (
     "unchanged_parameters", "grad_exists", "uncalled_modules", "grad_norm", "loss_falls"
 )  # fmt: skip
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (GROWS, tuple(_OF_DIVERGENCE | {"finite", "finite_steps", "grad_norm_spikes"})),
     (
         "loss_scale",
         ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls", "update_ratio",
          "finite", "finite_steps", "grad_norm", "grad_norm_grows", "grad_norm_spikes"),
     ),
+    ("clipping_used", tuple(_OF_DIVERGENCE | {"finite", "finite_steps", "grad_norm_spikes"})),
     ("finite", ("grad_norm",)),
     ("gradients_used", ("optimizer_model", "clipping_used", *_WITHOUT_GRADIENT)),
     (
@@ -57,11 +62,15 @@ _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("update_ratio", ("unchanged_parameters", "loss_falls", "loss_spikes")),
     ("loss_spikes", ("loss_falls",)),
 )  # fmt: skip
+_DIVERGES, _NON_FINITE = (GROWS, "clipping_used"), ("finite", "finite_steps")
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
 # What grows or does not fall, in one record, may follow from a mistake in another one.
 _SYMPTOMS = {"grad_norm", "grad_norm_grows", "loss_falls", "loss_spikes"}
+_TOO_LARGE = {
+    "update_ratio", "grad_norm", "grad_norm_grows", "grad_norm_spikes", "loss_spikes", "finite",
+    "finite_steps",
+}  # fmt: skip
 _ONCE = 1
-_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
 _STAYS = 0.1  # of the norm of a step, in all later ones
 
 
@@ -69,8 +78,9 @@ def consequences(facts: Facts) -> Iterator[Found]:
     """Yield the mistakes of a training that other findings follow from."""
     left = list(facts.rows)
     scaled = any(row.rule == "gradients_used" and row.cause == "loss_scale" for row in left)
-    if scaled:
-        pass  # the scale explains what is large
+    unclipped = any(row.rule == "clipping_used" for row in left)
+    if scaled or unclipped or _grew_before(facts):
+        pass  # the scale, the clipping or the learning rate explains what is large
     elif (overshot := _overshot(facts)) is not None:
         left = [row for row in left if row not in overshot.rows]
         yield overshot
@@ -78,6 +88,8 @@ def consequences(facts: Facts) -> Iterator[Found]:
         left = [row for row in left if row not in diverged.rows]
         yield diverged
     for cause, follow in _FOLLOW:
+        if cause == GROWS and not _grew_before(facts):
+            continue
         rows = [row for row in left if (row.cause or row.rule) == cause]
         if not rows:
             continue
@@ -86,9 +98,22 @@ def consequences(facts: Facts) -> Iterator[Found]:
         left = [row for row in left if row not in rows and row not in explained]
         sentence = with_target(facts, rows[0])
         symptom = next((row for row in explained if row.rule == _SYMPTOM), None)
+        bad = facts.report.training and first_bad(facts.report.training)
         if symptom is not None:
             sentence += f"; {symptom.message}"
+        elif bad and cause in _DIVERGES and any(row.rule in _NON_FINITE for row in explained):
+            sentence += f"; from step {bad.step:,} on, values are not finite"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _grew_before(facts: Facts) -> bool:
+    """Return whether a learning rate grew by far, in front of values that are not finite."""
+    grown = next((row for row in facts.rows if row.cause == GROWS), None)
+    training = facts.report.training
+    first = None if training is None else first_bad(training)
+    if grown is None or grown.step is None:
+        return False
+    return first is None or grown.step < first.step
 
 
 def _overshot(facts: Facts) -> Found | None:
@@ -179,6 +204,7 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
         of_run = [row for row in of_run if row not in mine]
         bare = [_bare(row, record) for row in (*mine, *record.checks, *again.checks)]
         causes = _explained(reading(record, report), bare)
+        causes = [_with_size(cause, record, report) for cause in causes]
         found += [(cause, record) for cause in causes]
     found += [
         (Found(row.cause or row.rule, row.message, row.target, (row,)), None)
@@ -218,6 +244,19 @@ def _explained(record: Report, rows: list[CheckRow]) -> list[Found]:
             found[i] = dataclasses.replace(item, rows=(*item.rows, *follow))
             break
     return found
+
+
+def _with_size(found: Found, record: Report, report: TrainingReport) -> Found:
+    """Return a cause with what makes the loss large, if it is about values that are too large."""
+    first = found.rows[0]
+    small = first.rule in {"update_ratio", "grad_norm"} and "above" not in first.message
+    if found.cause not in _TOO_LARGE or small or found.is_note:
+        return found
+    reason = reason_of_size(report, record_name(record) or "")
+    if reason is None or reason[0] in found.sentence:
+        return found
+    sentence, advice = reason
+    return dataclasses.replace(found, sentence=f"{found.sentence}; {sentence}", advice=advice)
 
 
 def _is_about(row: CheckRow, record: Report, report: TrainingReport) -> bool:

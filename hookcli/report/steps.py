@@ -118,6 +118,45 @@ class ModesInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class RateChange:
+    """A learning rate that changed by far between few of its changes, in one group.
+
+    It was `before` at step `first`, and `after` at step `last`. `base` is the rate of the first
+    step, or the larger one that a schedule multiplies. A fall is the first one below 1e-8 of
+    `before`, and `low` is the number of steps with such a rate since then. A rise, of which `low`
+    is None, is the first one to 0.5 or more and to 1000 times `base` and `before`.
+    """
+
+    group: Index
+    first: Index
+    before: Number
+    last: Index
+    after: Number
+    base: Number
+    low: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepSettings:
+    """The settings of every step, also of those that are not watched.
+
+    `steps` is their number. `rates` has the learning rate of each group of the optimizer, and
+    `trainable` the number of parameters that require grad, each with the step from which on it is
+    so: at most a hundred, and then every second, fourth … change. `rate_changes` counts all changes
+    of rates. `far` has the falls and rises of rates by large factors. `thawed` are the parameters
+    that were frozen when the training began, and that got gradients later, though no optimizer has
+    them, each with the first step in which it requires grad.
+    """
+
+    steps: Count
+    rates: tuple[tuple[Index, tuple[Number | None, ...]], ...]
+    rate_changes: Count
+    trainable: tuple[tuple[Index, Count], ...]
+    far: tuple[RateChange, ...] | None = absent()  # it is a field()
+    thawed: tuple[tuple[str, Index], ...] | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingInfo:
     """One root, one optimizer, and their steps. It is a record of a training.
 
@@ -152,7 +191,8 @@ class TrainingInfo:
     were not counted: those inside transforms of torch.func, and after torch.compile.
 
     `unwatched` is the number of steps of which nothing is known but that the optimizer made them,
-    because they are so small that watching takes much of their time.
+    because they are so small that watching takes much of their time. `settings` are those of every
+    step, with these.
 
     `groups` are the groups of parameters that `local` of a step has norms of, if some are DTensors.
     `step_digests` are those of one rank of several; `joined` tells which ranks were joined, and
@@ -195,3 +235,4 @@ class TrainingInfo:
     partings: tuple[RankParting, ...] | None = absent()  # it is a field()
     stage: StagePlace | None = absent()  # noqa: RUF009  # it is a field()
     unwatched: Count | None = absent()  # noqa: RUF009  # it is a field()
+    settings: StepSettings | None = absent()  # noqa: RUF009  # it is a field()

@@ -66,6 +66,7 @@ from hookcli.rules.script import (
     label_shift,
     loaded_weights,
     loss_direction,
+    loss_size,
     losses,
     model_code,
     model_copies,
@@ -73,6 +74,7 @@ from hookcli.rules.script import (
     schedules,
     seeds,
     unheld_model,
+    unread_values,
 )
 from hookcli.rules.trainability import (
     batch_norm_single,
@@ -227,6 +229,8 @@ CATALOGUE: dict[str, Rule] = {
         batch_contents.RULE,
         kept_graph.RULE,
         model_code.RULE,
+        loss_size.RULE,
+        unread_values.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

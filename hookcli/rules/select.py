@@ -68,6 +68,12 @@ def layer(row: LayerRow) -> str:
     return called(row.name, row.type, row.call)
 
 
+def weight_of(bias: str) -> str | None:
+    """Return the name of the weight of the same module; None of what is not named as a bias."""
+    module, _, last = bias.rpartition(".")
+    return (f"{module}.weight" if module else "weight") if last == "bias" else None
+
+
 def places(report: Report) -> dict[str, str]:
     """Return the place of each module in the user's source, by name and alias."""
     by_name: dict[str, str] = {}

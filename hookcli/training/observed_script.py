@@ -139,7 +139,7 @@ class ObservedScript:
             )
             if record.optimizer_type is None:
                 unheld = ()
-            report = record.report(unheld, final=final)
+            report = record.report(unheld, held, final=final)
             if self.job.timed:
                 times = record.steps.times(self.started)
                 report = replace(report, timings={"unit": "us", "steps": times})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from hookcli.report.distributed import StepDigests
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
-from hookcli.report.steps import OptimizerInfo, TrainingInfo, UpdateRow
+from hookcli.report.steps import OptimizerInfo, StepSettings, TrainingInfo, UpdateRow
 from hookcli.report.values import Number
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
@@ -141,6 +141,8 @@ class Record:
         self._parts: PartNormsKeeper | None = None  # if this rank has parts of some parameters
         self._local: dict[str, list[tuple[float | None, float | None]]] = {}  # of those, by name
         self.sampled: list[int] = []
+        # Returns what is known of every step, of the parameters that optimizers hold.
+        self.settings: Callable[[AbstractSet[int]], StepSettings] | None = None
         self.approximate = False
         if optimizer is not None:
             self._lend(optimizer)
@@ -444,8 +446,8 @@ class Record:
         known = self._reached.union(*(other.root.parameter_ids() for other in self.shared))
         return sum(id(p) not in known for p in self._others)
 
-    def info(self, unheld: tuple[str, ...]) -> TrainingInfo:
-        """Return the record as plain data."""
+    def info(self, unheld: tuple[str, ...], held: AbstractSet[int]) -> TrainingInfo:
+        """Return the record as plain data; `held` are the parameters of all optimizers."""
         root = self.root
         optimizer = None
         if self.optimizer_type is not None:
@@ -507,6 +509,7 @@ class Record:
             step_digests=self._digests_of_steps(),
             stage=self._stage,
             unwatched=self.steps.unwatched or None,
+            settings=None if self.settings is None else self.settings(held),
         )
 
     def _digests_of_steps(self) -> StepDigests | None:
@@ -530,9 +533,15 @@ class Record:
             for change, weight in pairs
         )
 
-    def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
-        """Return the record as a report; while the script runs, it is not `final`."""
-        report = self.root.report(self.model, self.gradients, self.info(unheld), final=final)
+    def report(
+        self, unheld: tuple[str, ...], held: AbstractSet[int], *, final: bool = True
+    ) -> Report:
+        """Return the record as a report; while the script runs, it is not `final`.
+
+        `unheld` are its parameters that no optimizer has, `held` the identities of those that one
+        has.
+        """
+        report = self.root.report(self.model, self.gradients, self.info(unheld, held), final=final)
         return report if self._parts is None else with_placements(report, self.model, self._parts)
 
 

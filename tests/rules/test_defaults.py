@@ -175,6 +175,8 @@ RULES = [
     ("batch_contents", "warning", "of_training", {}),
     ("kept_graph", "warning", "of_training", {}),
     ("model_code", "warning", "of_training", {}),
+    ("loss_size", "warning", "of_training", {}),
+    ("unread_values", "note", "of_training", {}),
 ]
 
 
@@ -249,7 +251,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
             "logit_activations noise_scales loss_signs token_targets loss_broadcasts reshaped_axes "
-            "class_dimension softmax_axes masked_shares single_norms linear_chains "
+            "class_dimension softmax_axes masked_shares scaled_shares sharp_scores "
+            "single_norms linear_chains "
             "self_similarities norm_dimensions self_sums changed_shortcuts kept_tensors "
             "call_state batch_norms frozen_norms trained_masks equal_units padding_vectors "
             "inverted_masks squeezes one_sample half_values half_overflow causal_code "

@@ -241,6 +241,27 @@ class MaskedShares(TypedDict):
     place: str | None
 
 
+class ScaledShares(TypedDict):
+    """By which number the shares of a softmax are multiplied afterwards."""
+
+    factor: Number
+    module: str | None
+    place: str | None
+
+
+class SharpScores(TypedDict):
+    """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
+
+    `share` is that of the rows with a weight above 0.9, and `largest` the mean largest weight.
+    """
+
+    terms: Size
+    share: Number
+    largest: Number
+    module: str | None
+    place: str | None
+
+
 class NormDimension(TypedDict):
     """The shape of what a norm normalizes, and the dimensions that it averages over.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterator
+from statistics import median_low
 
 from hookcli.report.report import ParameterRow, Report
 from hookcli.report.values import Number
@@ -17,10 +20,12 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import owner, parameters_at, places
+from hookcli.rules.training.series import real
 from hookcli.spec.checks import BACKWARD
 from hookcli.text import counted
 
 _LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`
+_FACTOR, _LARGE, _MATRIX = 5.0, 3, 2  # of a layer; layers; dimensions of a weight
 _LEAST_RATIO, _LARGEST_RATIO = 1e-8, 10
 
 
@@ -63,7 +68,37 @@ def _total(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("no parameter got a gradient")
         return
     found = _finding("the norm over all gradients", "", total, options, None)
+    large = _large_weights(report) if found is not None and found.kind == "above" else None
+    if found is not None and large is not None:
+        found = dataclasses.replace(
+            found, message=f"{found.message}: {large}",
+            advice="initialize the weights for their number of inputs, as in "
+            "`nn.init.kaiming_normal_`",
+        )  # fmt: skip
     yield found or passed("the norm over all gradients is within the limits", value=total)
+
+
+def _large_weights(report: Report) -> str | None:
+    """Return that several layers have weights far too large for their size; None otherwise.
+
+    Weights of a standard deviation s and with n inputs multiply the size of values by s sqrt(n).
+    """
+    factors = {}
+    for row in report.parameters:
+        norm = real((row.stats or {}).get("norm"))
+        sizes = [size for size in row.shape if size is not None and size > 1]
+        if norm is not None and row.numel and len(sizes) == len(row.shape) == _MATRIX:
+            std = norm / math.sqrt(row.numel)
+            factors[row.name] = std * math.sqrt(math.sqrt(row.numel)), std
+    large = [name for name, (factor, _) in factors.items() if factor >= _FACTOR]
+    if len(large) < _LARGE or len(large) * 2 < len(factors):
+        return None
+    middle = median_low([factors[name][0] for name in large])
+    return (
+        f"the weights of {counted(len(large), 'layer')}, such as '{large[-1]}', have a standard "
+        f"deviation of {factors[large[-1]][1]:.2g}, and multiply the size of values by about "
+        f"{middle:.2g} each, as with an initialization that is too large"
+    )
 
 
 def _each(report: Report, options: Options, rule: str) -> Iterator[RuleFinding]:

@@ -13,6 +13,7 @@ CLIPPED = "clipped_gradient"
 _CAUSES = {
     "clipped": CLIPPED, "masked": "masked_gradient", "rounded": "rounded_gradient",
     "flat": "flat_activation", "one_element": "normalizes_one_value", "zero_factor": "zero_factor",
+    "zero_input": "zero_factor",
     "cancelled": "cancelled_gradient", "hook": "gradient_hook", "function": "zero_backward",
     "zero_state": "zero_state",
 }  # fmt: skip
@@ -25,6 +26,7 @@ _SENTENCES = {
     "one_element": "`softmax`{place} is over one element, so its result is always 1",
     "named factor": "{they} multiplied by '{what}', which is zero{place}",
     "zero_factor": "{they} multiplied by zeros{place}",
+    "zero_input": "the input of the layer{place} is zero",
     "cancelled": "the gradients of several terms cancel{place}",
     "hook": "a hook on {them} returns zeros",
     "function": "the backward of `{what}`{place} returns zeros",
@@ -38,7 +40,9 @@ _ADVICE = {
     "flat": "make the inputs of `{what}` smaller: initialize with smaller weights, or normalize",
     "one_element": "use a sigmoid for one output, or softmax over the dimension of the classes",
     "named factor": "initialize '{what}' with random numbers",
+    "named buffer": "check why '{what}' is zero: no step of an optimizer changes a buffer",
     "zero_factor": "check why the other factor is zero",
+    "zero_input": "check what makes the input of the layer zero",
     "hook": "remove the hook, or freeze what it is on",
     "function": "return the gradient from the `backward` of `{what}`",
     "zero_state": "use more steps; the last step of the reverse direction is the first position",
@@ -74,5 +78,7 @@ def reason_of(
         "them": "it" if several == 1 else "them",
         "they": "it is" if several == 1 else "they are",
     }
-    sentence, advice = _SENTENCES[why].format(**words), _ADVICE.get(why, "").format(**words)
+    named = {row.name for row in report.parameters}
+    hint = "named buffer" if why == "named factor" and first["what"] not in named else why
+    sentence, advice = _SENTENCES[why].format(**words), _ADVICE.get(hint, "").format(**words)
     return _CAUSES[first["why"]], sentence, advice, first["place"]

@@ -12,6 +12,7 @@ from hookcli.text import join_names
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
 SIMILARITIES, MASKED = "self_similarities", "masked_shares"
+AFTER, SHARP = "scaled_shares", "sharp_scores"
 DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
@@ -32,7 +33,7 @@ def _subject(one: Measurement, what: str) -> str:
     kind = one.value["module"]
     if kind is None:
         return what
-    if what in kind.lower():
+    if what in kind.lower() and one.target:
         return f"'{one.target}' ({kind})"
     return f"{what} in '{one.target}' ({kind})" if one.target else f"{what} in the model ({kind})"
 
@@ -63,9 +64,34 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
             one.value["place"] or report.model.place,
             advice="mask the scores with -inf before the softmax",
         )  # fmt: skip
-    if not found and not masked:
+    others = [*_found(report, AFTER), *_found(report, SHARP)]
+    for one in others:
+        yield _of_scale(report, one)
+    if not found and not masked and not others:
         message = "the weights of no attention are normalized over another dimension"
         yield _passed(report, message, of_values=True)
+
+
+def _of_scale(report: Report, one: Measurement) -> RuleFinding:
+    """Return the finding about scores that are not scaled, or scaled after the softmax."""
+    where = one.value["place"] or report.model.place
+    if one.probe == AFTER:
+        factor = one.value["factor"]
+        message = (
+            f"{_subject(one, 'attention')} multiplies the weights by {factor:.4g} after the "
+            "softmax: they do not sum to 1, and the scores are not scaled"
+        )
+        advice = "multiply the scores by the factor, in front of the softmax"
+        return RuleFinding("fail", one.target, "after", message, factor, 1, where, advice=advice)
+    terms, share = one.value["terms"], one.value["share"]
+    message = (
+        f"{_subject(one, 'attention')} does not scale its scores, products of {terms:,} terms: the "
+        f"softmax is one-hot, with a weight above 0.9 in {share:.0%} of the rows"
+    )
+    return RuleFinding(
+        "fail", one.target, "sharp", message, share, 0.5, where,
+        advice=f"divide the scores by sqrt({terms})",
+    )  # fmt: skip
 
 
 def _one_value(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -185,6 +211,8 @@ def _note(report: Report, one: Measurement, kind: str, message: str, advice: str
     )  # fmt: skip
 
 
+_OF_SOFTMAX = (AXES, MASKED, AFTER, SHARP)
+
 SOFTMAX = Rule(
     name="softmax_dimension",
     severity="warning",
@@ -196,14 +224,16 @@ SOFTMAX = Rule(
     "values sums over. Not judged: a softmax that is used in several ways, as to divide by its "
     "sum, one whose scores are not such products, as of a soft assignment, and a product of two "
     "softmaxes. A mask after a softmax, before the product, is a finding if some rows lose a "
-    "share of their weights.",
+    "share of their weights. Weights that are multiplied by one number after the softmax are one, "
+    "too; and scores that nothing scales, products of at least 16 terms of two linear layers, if "
+    "more than half of the rows of their softmax have a weight above 0.9.",
     formula="sum over the keys of softmax(scores) = 1, before dropout",
     source="Vaswani et al. 2017, equation 1; torch.softmax",
     fails="torch.softmax(q @ k.transpose(-2, -1), dim=1) @ v, with the heads in dimension 1",
     mend="use dim=-1 in softmax, if the keys are in the last dimension of the scores",
     example="{rule: softmax_dimension, severity: error}",
-    needs=lambda options: (BACKWARD, request_probe(AXES), request_probe(MASKED)),
-    watches=lambda options: (request_probe(AXES), request_probe(MASKED)),
+    needs=lambda options: (BACKWARD, *map(request_probe, _OF_SOFTMAX)),
+    watches=lambda options: tuple(map(request_probe, _OF_SOFTMAX)),
     judge=_softmax,
 )
 

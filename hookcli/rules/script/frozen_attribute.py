@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
-_KIND = "requires_grad_attribute"
+_KIND, _AGAIN = "requires_grad_attribute", "thawed_again"
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -35,7 +35,14 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), values["on"], message, values["parameters"], 0, fact.place,
             advice=advice,
         )  # fmt: skip
-    if not facts:
+    again = facts_of(report, _AGAIN)
+    for fact in again:
+        yield RuleFinding(
+            "fail", "", "again", f"nothing is frozen: what {fact.values['frozen']} freezes, the "
+            "next loop over parameters sets to requires_grad=True again", 0, 1, fact.place,
+            advice="freeze after that loop, or leave frozen parameters out of it",
+        )  # fmt: skip
+    if not facts and not again:
         yield without_findings(
             report, (_KIND,), "no attribute is named like requires_grad", "no optimizer made a step"
         )
@@ -50,7 +57,8 @@ RULE = Rule(
     computes="Looks for an attribute `requires_grad` of a module that is False, while the module "
     "has parameters that an optimizer trains; and for an attribute of a parameter such as "
     "`require_grad`. PyTorch reads neither: parameters have `requires_grad`, and modules the "
-    "method `requires_grad_`.",
+    "method `requires_grad_`. Also fails if no parameter is frozen in any step, though a loop over "
+    "parameters sets `requires_grad` to False, and the next one in the same block to True.",
     formula="module.requires_grad = False implies that no parameter of the module requires grad",
     source="torch.nn.Module.requires_grad_; torch.Tensor.requires_grad",
     fails="model.head.requires_grad = False; p.require_grad = False",

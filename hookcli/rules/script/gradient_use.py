@@ -8,9 +8,10 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
-_CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped")
+_CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped", "clipped_then_scaled")
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
-          "detached_loss", "double_step", "scaled_step")  # fmt: skip
+          "detached_loss", "double_step", "scaled_step", "wrapped_loss",
+          "never_erased")  # fmt: skip
 
 
 def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -19,8 +20,9 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     for fact in found:
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
-            step=fact.step, cause="loss_scale" if fact.kind == "scaled_step" else "",
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
+            "note" if fact.values.get("together") else None, advice=advice,
+            step=fact.step, cause=_CAUSES.get(fact.kind, ""),
         )  # fmt: skip
     if not found:
         yield without_findings(
@@ -29,6 +31,9 @@ def _used(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             "optimizers use the gradients of backward",
             "no backward pass was looked at",
         )
+
+
+_CAUSES = {"scaled_step": "loss_scale", "never_erased": "zero_grad_called"}
 
 
 def _of(fact: ScriptFact) -> str:
@@ -98,6 +103,27 @@ def _detached_loss(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _never_erased(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"zero_grad is never called for the gradients{_of(fact)}, in {values['steps']:,} steps of "
+        f"{fact.target}: each backward adds to those of all steps before, also that of the loss of "
+        "another model",
+        "call `zero_grad` of this optimizer too, before its backward",
+    )
+
+
+def _wrapped_loss(fact: ScriptFact) -> tuple[str, str]:
+    source = fact.values["source"]
+    made = f", made by `{source}`" if source else ""
+    return (
+        f"a step of {fact.target} has no gradient: the loss before it is computed from a new "
+        f"tensor alone{made}, which has no graph to the model",
+        "compute the loss from the output of the model with operators of torch, without "
+        "`torch.tensor` or `.item()`",
+    )
+
+
 def _double(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
@@ -119,6 +145,8 @@ _SENTENCES = {
     "scaled_step": _scaled_step,
     "double_step": _double,
     "detached_loss": _detached_loss,
+    "wrapped_loss": _wrapped_loss,
+    "never_erased": _never_erased,
     "unused_term": _unused_term,
     "erased_gradient": _erased,
     "never_steps": _never_steps,
@@ -132,7 +160,10 @@ def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     found = facts_of(report, *_CLIPPED)
     for fact in found:
         message, advice = _CLIPPING[fact.kind](fact)
-        yield RuleFinding("fail", "", fact.kind, message, fact.count, 0, fact.place, advice=advice)
+        about = target_of(fact) if fact.kind == "nothing_clipped" else ""
+        yield RuleFinding(
+            "fail", about, fact.kind, message, fact.count, 0, fact.place, advice=advice
+        )
     if not found:
         yield without_findings(
             report, _CLIPPED, "steps use the gradients that are clipped", "nothing was clipped"
@@ -168,7 +199,16 @@ def _nothing_clipped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _clipped_then_scaled(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"gradients are clipped, and then divided by {fact.values['scale']:.4g} before the step: "
+        "the limit was compared with gradients that still had this scale",
+        "divide the gradients by the scale of the loss before they are clipped",
+    )
+
+
 _CLIPPING = {
+    "clipped_then_scaled": _clipped_then_scaled,
     "unused_clipping": _unused_clipping,
     "scaled_clipping": _scaled,
     "nothing_clipped": _nothing_clipped,
@@ -185,7 +225,8 @@ USED = Rule(
     "backward and the step, so that the step has no gradient; if a term of the loss gives "
     "gradients only to parameters whose gradients are erased each time, while other terms are "
     "used; or if an optimizer erases gradients and never steps, nor does another one that has its "
-    "parameters. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
+    "parameters; or if a step without gradients follows a loss that depends on one new tensor "
+    "alone. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
     "than half of the backward passes of a line that steps use, if it is called in at most a "
     "quarter of the steps, or if nearly half of the steps follow another step without a backward. "
     "Gradients that only the script reads are not judged.",

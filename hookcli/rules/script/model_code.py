@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 from hookcli.text import counted
 
-_KINDS = ("created_layer", "functional_dropout", "broken_tie")
+_KINDS = ("created_layer", "functional_dropout", "broken_tie", "lost_assignment")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -51,7 +51,21 @@ def _tie(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_SENTENCES = {"created_layer": _created, "functional_dropout": _dropout, "broken_tie": _tie}
+def _lost(fact: ScriptFact) -> tuple[str, str]:
+    name = fact.target.partition(" = ")[0]
+    return (
+        f"`{fact.target}` in a loop over parameters gives a name to another tensor: no parameter "
+        "is changed, and nothing is copied",
+        f"copy the values under torch.no_grad, with `{name}.copy_()`",
+    )
+
+
+_SENTENCES = {
+    "lost_assignment": _lost,
+    "created_layer": _created,
+    "functional_dropout": _dropout,
+    "broken_tie": _tie,
+}
 
 RULE = Rule(
     name="model_code",
@@ -63,7 +77,8 @@ RULE = Rule(
     "the same shapes, and in no optimizer and no model; if a forward of the user calls "
     "torch.nn.functional.dropout without `training`, and the model is evaluated in eval mode; and "
     "if the weight of a linear layer has the very values of an embedding when an optimizer makes "
-    "its first step, and is another parameter.",
+    "its first step, and is another parameter. Also fails if a loop over parameters assigns to its "
+    "own variable, which nothing reads after that.",
     formula="parameters(step) = parameters(step + 1)",
     source="torch.nn.functional.dropout: training is True by default; torch.nn.Parameter",
     fails="nn.Linear(32, 3)(x) in forward; F.dropout(x, 0.5); head.weight = nn.Parameter(w)",

@@ -18,7 +18,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, owner, places
+from hookcli.rules.select import matches, owner, places, weight_of
 from hookcli.rules.trainability.losses import without_loss
 from hookcli.rules.training.series import (
     cancelled,
@@ -84,11 +84,14 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
     largest: dict[str, float] = {}
     usual: dict[str, float] = {}
     aside = cancelled(report)
+    single = {row.name for row in report.parameters if row.numel == 1}  # it may pass through zero
     for row in training.updates:
         known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
         chosen = any(matches(glob, row.name) for glob in options["at"])
         if known and chosen and row.name not in aside:
-            largest[row.name], usual[row.name] = max(known), median(known)
+            largest[row.name] = max(known)
+            if row.name not in single:
+                usual[row.name] = median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
     worse = _above_start(training)
     ratios = {step.step: whole for step in training.steps if (whole := real(step.update_ratio))}
@@ -164,10 +167,13 @@ def _judged(
     options: Options,
 ) -> Iterator[RuleFinding]:
     """Judge the largest ratios, which must not be too small, and the usual ones."""
-    if not usual:
+    if not largest:
         yield skipped("no parameter has a gradient and a norm above 0")
         return
     small = {name: ratio for name, ratio in largest.items() if ratio < options["min"]}
+    small = {
+        name: ratio for name, ratio in small.items() if not _is_cancelled(name, largest, small)
+    }
     large = {name: ratio for name, ratio in usual.items() if not ratio <= options["max"]}
     if small:
         worst = min(small, key=small.__getitem__)
@@ -176,9 +182,19 @@ def _judged(
         worst = max(large, key=large.__getitem__)
         yield _finding(report, large, worst, ("above", optimizer, options["max"], _LOWER))
     if not small and not large:
-        count = counted(len(usual), "parameter")
-        spread = f"{min(usual.values()):.3g} to {max(usual.values()):.3g}"
+        ratios = usual or largest
+        count = counted(len(ratios), "parameter")
+        spread = f"{min(ratios.values()):.3g} to {max(ratios.values()):.3g}"
         yield passed(f"a step changes {count} by {spread} of the norm")
+
+
+def _is_cancelled(name: str, ratios: dict[str, float], small: dict[str, float]) -> bool:
+    """Return whether a bias changes little, and the weight of its layer changes as it should.
+
+    The gradient of a bias is the sum of those of the outputs. It cancels in front of a norm.
+    """
+    weight = weight_of(name)
+    return weight in ratios and weight not in small
 
 
 def _finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.report.steps import TrainingInfo
+from hookcli.report.steps import RateChange, TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -15,11 +15,13 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import largest_rate
+from hookcli.rules.training.series import largest_rate, real
 
+GROWS = "learning_rate_grows"  # a cause of divergence
 _SHARE = 0.5
 _TINY = 1e-8  # of the largest
 _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
+_FEW, _PART = 5, 0.1  # steps with a rate that has collapsed, and their share of all steps
 
 
 def _weighted(training: TrainingInfo) -> list[tuple[int, float, int]]:
@@ -39,6 +41,15 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     training = report.training
     if training is None:
         yield not_a_training()
+        return
+    far = _far(training)
+    if far is not None:
+        change, message = far
+        yield RuleFinding(
+            "fail", "", "far", message, change.after, change.before, report.model.place,
+            cause="learning_rate_zero" if change.low is not None else GROWS, step=change.last,
+            advice=_ADVICE,
+        )  # fmt: skip
         return
     rates = _weighted(training)
     if not rates:
@@ -64,6 +75,26 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     )  # fmt: skip
 
 
+def _far(training: TrainingInfo) -> tuple[RateChange, str] | None:
+    """Return a rate that collapses or grows by far within few of its changes, with a sentence."""
+    settings = training.settings
+    for change in (settings.far or ()) if settings is not None else ():
+        before, after = real(change.before), real(change.after)
+        if settings is None or before is None or after is None:
+            continue
+        many = training.optimizer is not None and training.optimizer.groups > 1
+        which = f" of group {change.group}" if many else ""
+        span = f"from {before:.3g} at step {change.first:,} to {after:.3g} at step {change.last:,}"
+        if change.low is not None and change.low >= max(_FEW, _PART * settings.steps):
+            return change, (
+                f"the learning rate{which} falls {span}: {change.low:,} of {settings.steps:,} "
+                "steps change nothing"
+            )
+        if change.low is None:
+            return change, f"the learning rate{which} grows {span}"
+    return None
+
+
 _ADVICE = "check the `lr` of the optimizer, and how often the scheduler makes a step"
 
 RULE = Rule(
@@ -75,7 +106,9 @@ RULE = Rule(
     says="the learning rate is above zero in most steps of a training",
     computes="Counts the steps in which the learning rate of all groups of the optimizer is 0, or "
     "below 1e-8 of its largest value. A warm-up may begin with 0, and a schedule may end with it: "
-    "they fail only if that takes more than the given share of the steps.",
+    "they fail only if that takes more than the given share of the steps. Between 20 of its "
+    "changes, the rate of a group also must not fall below 1e-8 of itself, without being 0, for a "
+    "tenth of the steps, and must not grow to 0.5 or more and to a thousand times the first rate.",
     formula="share of steps with lr <= 1e-8 max(lr) <= share",
     source="torch.optim.lr_scheduler: a schedule counts calls of scheduler.step",
     fails="optim.SGD(model.parameters(), lr=0); StepLR(step_size=1) with a step for each batch",

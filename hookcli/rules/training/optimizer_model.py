@@ -24,11 +24,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     place = report.model.place
     if _is_idle(report, training):
         many = counted(optimizer.parameters, "parameter")
-        called = ": their model is never called" if training.calls == 0 else ""
-        message = f"none of the {many} of {optimizer.type} gets a gradient in any step{called}"
+        reason, advice = _why_idle(training)
+        message = f"none of the {many} of {optimizer.type} gets a gradient in any step{reason}"
         yield RuleFinding(
             "fail", "", "idle", message, 0, optimizer.parameters, place, "error",
-            cause="optimizer_model", advice=_ADVICE,
+            cause="optimizer_model", advice=advice,
         )  # fmt: skip
     elif optimizer.elsewhere_idle:
         are, get = ("is", "gets") if optimizer.elsewhere_idle == 1 else ("are", "get")
@@ -48,6 +48,23 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
     else:
         yield passed(f"the parameters of {optimizer.type} are those of the model that runs")
+
+
+def _why_idle(training: TrainingInfo) -> tuple[str, str]:
+    """Return why no parameter gets a gradient, as far as that is known, and what to try."""
+    if training.calls == 0:
+        return ": their model is never called", _ADVICE
+    if not any(row.backwards for row in training.steps):
+        return ": no backward pass runs before a step", "call `loss.backward()` before each step"
+    if training.graphless and training.calls == training.graphless + training.evaluations:
+        return (
+            ": their model is called under no_grad only",
+            "call the model with gradients, outside of `torch.no_grad()`",
+        )
+    return "", (
+        "check that the loss depends on the output of the model, and that nothing erases the "
+        "gradients between backward and the step"
+    )
 
 
 def _is_idle(report: Report, training: TrainingInfo) -> bool:

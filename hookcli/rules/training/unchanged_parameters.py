@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, owner, places
+from hookcli.rules.select import matches, owner, places, weight_of
 from hookcli.rules.training.series import (
     cancelled,
     largest_rate,
@@ -86,6 +86,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     rows = {row.name: row for row in report.parameters}
     aside = cancelled(report) | without_sum(report)
     groups: dict[str, list[str]] = {}
+    changed = {update.name for update in known if update.changed and not update.restored}
+    alone = training.optimizer.groups == 1
     for update in known:
         row = rows.get(update.name)
         frozen = row is not None and not (row.requires_grad and row.numel)
@@ -93,6 +95,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if any(matches(glob, update.name) for glob in options["at"]):
             reason = "restored" if update.restored else _reason(row, training)
+            if reason == "other" and alone and weight_of(update.name) in changed:
+                continue  # its gradient cancels nearly: a rate that is too small is that of both
             groups.setdefault(reason, []).append(update.name)
     where = places(report) if groups else {}
     for reason, names in groups.items():

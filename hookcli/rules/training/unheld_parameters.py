@@ -31,10 +31,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped(NO_OPTIMIZER)
         return
     rows = {row.name: row for row in report.parameters}
+    thawed = dict((training.settings and training.settings.thawed) or ())
     names = []
     for name in training.unheld:
         known = [status for _, status in statuses(rows[name])] if name in rows else []
-        useless = bool(known) and set(known) <= _ZEROS  # it is nothing but unused
+        useless = name not in thawed and bool(known) and set(known) <= _ZEROS  # only unused
         if not useless and any(matches(glob, name) for glob in options["at"]):
             names.append(name)
     if not names:
@@ -47,12 +48,16 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         quoted = join_names([f"'{module or 'the model'}'" for module in modules], 2)
         who = f"{counted(len(names), 'parameter')} of {quoted}"
     verb, them = ("is", "it") if len(names) == 1 else ("are", "them")
-    message = f"{who} {verb} trainable, but in no optimizer: no step changes {them}"
+    since = min((thawed[name] for name in names if name in thawed), default=None)
+    when = "" if since is None or len(thawed) < len(names) else f" from step {since:,} on"
+    message = f"{who} {verb} trainable{when}, but in no optimizer: no step changes {them}"
     place = next((where[m] for m in modules if m in where), report.model.place)
     advice = (
         f"pass {them} to the optimizer, or call `requires_grad_(False)` on {them}, which also "
         "saves the backward pass"
     )
+    if when:
+        advice = f"pass {them} to the optimizer with `add_param_group` when they are unfrozen"
     yield RuleFinding(
         "fail", names[0], "unheld", message, len(names), 0, place, advice=advice,
     )  # fmt: skip
@@ -66,7 +71,8 @@ RULE = Rule(
     looks_at="optimizers",
     says="an optimizer has each trainable parameter that gets a gradient",
     computes="Compares the parameters of the model that require grad with those of all optimizers "
-    "of the script. Those that never get a gradient are left to `grad_exists`.",
+    "of the script. Those that never get a gradient are left to `grad_exists`. Parameters that are "
+    "unfrozen while the model is trained count from the step in which they get a gradient.",
     formula="requires_grad and grad is not None implies that an optimizer has the parameter",
     source="torch.optim.Optimizer: it changes only the parameters that it was constructed with",
     fails="a layer that is added after the optimizer was constructed; a backbone that should be "

@@ -23,14 +23,17 @@ from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
+from hookcli.training.observers.loss_sizes import LossSizes
 from hookcli.training.observers.model_code import ModelCode
 from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.model_look import ModelLook
 from hookcli.training.observers.observer import FactCounts, Observer, methods, overrides
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.script_source import ScriptSource
 from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
+from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.script.handler_errors import is_of_handler
 
@@ -42,6 +45,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     Compiler,
     ConstantTerms,
     Constructions,
+    EachStep,
     FrozenParts,
     GradientUse,
     KeptGraphs,
@@ -50,11 +54,13 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LoadedWeights,
     LossLook,
     LossSign,
+    LossSizes,
     ModelCode,
     ModelCopies,
     ModelLook,
     ScaledClipping,
     Schedules,
+    ScriptSource,
     Seeds,
     StepOrder,
     TrainedParts,

@@ -14,7 +14,7 @@ from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.norms import gradient_norm, local, outside_modes
-from hookcli.training.observers.loss_source import Term, terms, user_frame
+from hookcli.training.observers.loss_source import Term, new_leaf, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
@@ -26,6 +26,8 @@ from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at
+_LEFT, _STEPS = 6, 20  # backward passes that begin with old gradients, and steps of the optimizer
+_SCALED = 0.1  # of the norm that clipping has left
 _READ = 4  # parameters whose values are compared
 _MOST_PARAMETERS = 4_096  # of a model that is looked at: each look takes their number
 
@@ -61,6 +63,8 @@ class _Use:
     others: list[_Use] = field(default_factory=list)  # terms of the same backward pass
     detached: tuple[str, str] | None = None  # the source of what it is computed from, and its place
     values: WeightValues | None = None
+    tensors: list[torch.Tensor] = field(default_factory=list)  # of clipped gradients
+    norm: float = 0.0  # of them, after they were clipped
     state: str = "waits"  # "used", "erased"
 
 
@@ -88,12 +92,16 @@ class _Known:
     parameters: set[int] = field(default_factory=set)
     values: WeightValues | None = None
     name: str = ""
+    lines: set[Any] = field(default_factory=set)  # that erase its gradients
+    left: int = 0  # backward passes that began with gradients of its last step
+    clean: int = 0  # those that began without
 
 
 class GradientUse(Observer):
     """Finds terms, clipping and optimizers whose gradients are erased before a step uses them."""
 
-    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss")
+    kinds = ("unused_term", "unused_clipping", "erased_gradient", "never_steps", "detached_loss",
+             "wrapped_loss", "never_erased", "clipped_then_scaled")  # fmt: skip
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -101,6 +109,7 @@ class GradientUse(Observer):
         "clip_grad_norm_": "clip",
         "clip_grad_value_": "clip",
     }
+    after = {"clip_grad_norm_": "clipped"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -113,6 +122,8 @@ class GradientUse(Observer):
         # The place of the last backward pass, if its loss is computed from a detached tensor: what
         # that is, and where.
         self._last: tuple[str | None, str, int] | None = None
+        self._clipping: tuple[_Use, Any] | None = None  # that runs now
+        self._wrapped: str | None = None  # that of one whose only leaf belongs to nobody
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer."""
@@ -125,6 +136,7 @@ class GradientUse(Observer):
         """Note which parameters get gradients, from each term of the loss."""
         if self._erased:
             self._erased.clear()
+        self._wrapped = None
         if not self._schedule.is_due(line_of(call)):
             return
         start = only_tensor(call.argument(0, "tensors"))
@@ -133,17 +145,40 @@ class GradientUse(Observer):
             return
         place = places.of_frame(frame)
         self.facts.look("unused_term", "erased_gradient")
+        self._look_at_left()
         given = [term for term in terms(frame) if term.value.requires_grad]
         self._last = None
         if len(given) == 1 and given[0].detached is not None:
             self._last = (place, *given[0].detached)
         parts = given if len(given) > 1 else [Term("", start, None, frame.f_lineno)]
+        if len(given) == 1 and given[0].value is not start:  # the others have no name
+            parts = [given[0], *parts]
         file = places.show(frame.f_code.co_filename)
         uses = [self._use_of(term, place, file) for term in parts]
         for use in uses:
             use.others = [other for other in uses if other is not use]
         self._waiting += uses
+        self._wrapped = place if place and self._is_wrapped(start) else None
         del self._waiting[:-_MOST]
+
+    def _look_at_left(self) -> None:
+        """Note which optimizers left gradients that nothing has erased, when backward begins."""
+        for known in self._known.values():
+            if known.erasures or not known.steps or len(self._known) < _LEAST:
+                continue
+            given = [p for p in _held_by(known.optimizer()) if p.grad is not None][:_READ]
+            if given and float(gradient_norm(given)):
+                known.left += 1
+            else:
+                known.clean += 1
+
+    def _is_wrapped(self, start: torch.Tensor) -> bool:
+        """Return whether a loss depends on one tensor alone, which is a parameter of nothing."""
+        leaves = [leaf for leaf, _ in leaves_of_graph(start)] if start.grad_fn else [start]
+        if len(leaves) != 1 or isinstance(leaves[0], torch.nn.Parameter):
+            return False
+        held = (p for one in self._known.values() for p in _held_by(one.optimizer()))
+        return all(p is not leaves[0] for p in held)
 
     def _use_of(self, term: Term, place: str | None, file: str) -> _Use:
         found = {id(leaf) for leaf, _ in leaves_of_graph(term.value) if leaf.requires_grad}
@@ -154,6 +189,7 @@ class GradientUse(Observer):
 
     def clip(self, call: TorchCall) -> None:
         """Note which gradients are clipped."""
+        self._clipping = None
         if not self._clips.is_due(line_of(call)):
             return
         place = places.of_frame(call.frame)
@@ -170,9 +206,20 @@ class GradientUse(Observer):
         self.facts.look("unused_clipping")
         tensors = [p for p in given if isinstance(p, torch.Tensor) and p.grad is not None]
         use = _Use("clip", "", place, {id(p) for p in tensors}, {id(p) for p in tensors})
-        use.values = WeightValues(tensors)
+        use.values, use.tensors = WeightValues(tensors), tensors
+        self._clipping = use, limit
         if tensors:
             self._waiting = [*self._waiting[-_MOST:], use]
+
+    def clipped(self, call: TorchCall) -> None:
+        """Note the norm that clipping has left."""
+        clipping, self._clipping = self._clipping, None
+        if clipping is None:
+            return
+        use, limit = clipping
+        with torch.no_grad(), outside_modes():
+            norm = float(call.result)
+        use.norm = min(norm, limit) if isinstance(limit, int | float) else norm
 
     def zero_grad(self, call: TorchCall) -> None:
         """Note that an optimizer erases gradients."""
@@ -180,6 +227,8 @@ class GradientUse(Observer):
         known = self._known.get(id(optimizer))
         if known is not None and known.optimizer() is optimizer:
             known.erasures += 1
+            if known.erasures <= _LEAST:
+                known.lines.add(line_of(call))
             if known.erasures == _LEAST + 1:
                 known.variable = variable_of(optimizer, call.frame)
                 held = parameters_of(optimizer)
@@ -233,11 +282,15 @@ class GradientUse(Observer):
         if known is not None:
             known.steps += 1
         erased = self._erased.pop(id(optimizer), None)
-        if not self._waiting and erased is None and (known is None or known.steps > 1):
+        idle = not self._waiting and erased is None and self._wrapped is None
+        if idle and (known is None or known.steps > 1):
             return
         given = parameters_of(optimizer)
         ids = {id(p) for p in given}
         self._stepped |= ids
+        wrapped, self._wrapped = self._wrapped, None
+        if wrapped is not None and not any(p.grad is not None for p in given):
+            self._note_wrapped(wrapped, optimizer, records)
         last, self._last = self._last, None
         if last is not None and not any(p.grad is not None for p in given):
             self._note_detached(last, optimizer, records)
@@ -246,10 +299,29 @@ class GradientUse(Observer):
                 self._waiting.remove(use)
                 use.state = "used"
                 self._count(use, None)
+                self._compare_clipped(use, ids)
         if erased is not None and not float(gradient_norm(given)):
             record = records[0] if records else None
             step = None if record is None else record.steps.total
             self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def _compare_clipped(self, use: _Use, ids: set[int]) -> None:
+        """Note gradients that were clipped, and then made much smaller in front of the step."""
+        if use.kind == "clip" and use.norm and {id(p) for p in use.tensors} <= ids:
+            now = float(gradient_norm(use.tensors))
+            if 0 < now < _SCALED * use.norm:
+                self.facts.add("clipped_then_scaled", "", use.place, scale=use.norm / now)
+
+    def _note_wrapped(self, place: str, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note a step without gradients, right after a loss that begins at a tensor of nobody."""
+        made = new_leaf(place)
+        self.facts.add(
+            "wrapped_loss",
+            type(optimizer).__name__,
+            place if made is None else made[1],
+            record=records[0] if records else None,
+            source=None if made is None else made[0],
+        )
 
     def _note_detached(
         self, last: tuple[str | None, str, int], optimizer: Any, records: Sequence[Record]
@@ -264,6 +336,18 @@ class GradientUse(Observer):
             record=records[0] if records else None,
             source=source,
         )
+
+    def _find_never_erased(self) -> None:
+        """Add the optimizers whose gradients are never erased, next to others that erase theirs."""
+        if not any(known.erasures for known in self._known.values()):
+            return
+        for known in self._known.values():
+            if known.erasures or known.clean or known.left < _LEFT or known.steps < _STEPS:
+                continue
+            name, record = _name_of_held(self, known)
+            self.facts.add(
+                "never_erased", known.type, known.place, record=record, of=name, steps=known.steps
+            )
 
     def finish(self) -> None:
         """Add what was always erased, and the optimizers that never step."""
@@ -288,6 +372,8 @@ class GradientUse(Observer):
                 trained=next((name for name in trained if name), ""),
                 source=source,
             )
+        self._find_never_erased()
+        stepping = set[Any]().union(*(one.lines for one in self._known.values() if one.steps))
         for known in self._known.values():
             if known.steps or not known.parameters or known.parameters & self._stepped:
                 continue
@@ -300,7 +386,17 @@ class GradientUse(Observer):
                 type=known.type,
                 of=known.name,
                 erasures=known.erasures,
+                together=not stepping.isdisjoint(known.lines),
             )
+
+
+def _name_of_held(observer: Observer, known: _Known) -> tuple[str, Record | None]:
+    ids = {id(p) for p in _held_by(known.optimizer())}
+    return observer.name_of_parameters(ids), observer.record_of(ids)
+
+
+def _held_by(optimizer: Any) -> list[torch.Tensor]:
+    return [] if optimizer is None else parameters_of(optimizer)
 
 
 def _parameters_of_generator(given: Any) -> list[torch.Tensor] | None:

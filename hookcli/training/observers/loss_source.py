@@ -540,3 +540,62 @@ def called_functions(frame: FrameType) -> list[Any]:
             if callable(called) and not isinstance(called, type):
                 found.append(called)
     return found
+
+
+def new_leaf(place: str) -> tuple[str, str] | None:
+    """Return the only expression of a file that makes a tensor with `requires_grad`, and its line.
+
+    `place` is a line of the file. None if there is none, or if there are several.
+    """
+    shown = place.rpartition(":")[0]
+    file = next((name for name in linecache.cache if places.show(name) == shown), None)
+    tree = None if file is None else _tree(file, len(linecache.getlines(file)))
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call):
+            asked = any(
+                keyword.arg == "requires_grad"
+                and isinstance(keyword.value, ast.Constant)
+                and keyword.value.value is True
+                for keyword in node.keywords
+            )
+            method = isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
+            if asked or (method and not node.args and not node.keywords):
+                found.append(node)
+    if len(found) != 1:
+        return None
+    return " ".join(ast.unparse(found[0]).split()), f"{shown}:{found[0].lineno}"
+
+
+_HIDDEN_READS = {"locals", "globals", "vars", "eval", "exec"}
+
+
+def unread_tensors(frame: FrameType) -> list[tuple[str, int]]:
+    """Return the tensors that the function of a frame computes and never reads, with their lines.
+
+    Only names that one assignment gives alone, and not those that begin with an underscore.
+    Variables of a module that others may import are not known.
+    """
+    body = _body_of(frame)
+    is_module = frame.f_code.co_name == "<module>"
+    if body is None or (is_module and frame.f_globals.get("__name__") != "__main__"):
+        return []
+    read: set[str] = set()
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            read.add(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            read.update(node.names)
+    if read & _HIDDEN_READS:
+        return []
+    found: dict[str, int] = {}
+    for node in _own_nodes(body):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Name) or target.id in read or target.id.startswith("_"):
+            continue
+        value = value_of(target, frame)
+        if isinstance(value, torch.Tensor) and value.numel() > 1:
+            found.setdefault(target.id, node.lineno)
+    return list(found.items())

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +13,7 @@ from hookcli.models import places
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
+from hookcli.training.observers.weight_writes import may_write_weights
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
 
@@ -100,7 +98,7 @@ class ModelCopies(Observer):
                 continue
             own = set(root.name.lower().replace(".", "_").split("_"))
             named = own & _UPDATED or any(part.endswith(("ema", "target")) for part in own)
-            if known.twin is not None and named and steps >= _LEAST and not _may_be_updated():
+            if known.twin is not None and named and steps >= _LEAST and not may_write_weights():
                 self.facts.add("unchanged_copy", root.name, place, of=known.twin.name, steps=steps)
             elif known.trains == known.looks >= _LOOKS and root.graphless and not root.evaluations:
                 sensitive = [
@@ -174,21 +172,3 @@ def _is_initial(part: nn.Module | None) -> bool:
     mean, variance = part.running_mean, part.running_var
     with torch.no_grad(), disable_current_modes():
         return bool((mean == 0).all()) and variance is not None and bool((variance == 1).all())
-
-
-_UPDATES = re.compile(
-    r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters"
-)
-
-
-def _may_be_updated() -> bool:
-    """Return whether the script has code that writes weights, maybe later than was seen."""
-    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    own = [
-        file
-        for file in {*files, *linecache.cache}
-        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
-    ]
-    return not own or any(
-        _UPDATES.search(line) for file in own for line in linecache.getlines(file)
-    )

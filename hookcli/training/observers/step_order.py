@@ -189,7 +189,8 @@ class StepOrder(Observer):
         for known in self._clips.values():
             if known.looks >= _LEAST and known.empty >= known.looks - (known.exhausted > 0):
                 used_up = known.exhausted > 0
-                self.facts.add("nothing_clipped", "", known.place, exhausted=used_up)
+                only = self.seen.records[0] if len(self.seen.records) == 1 else None
+                self.facts.add("nothing_clipped", "", known.place, record=only, exhausted=used_up)
         if not self._is_alone or not self._steps:
             return
         self._compare_last_steps()

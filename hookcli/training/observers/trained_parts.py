@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from torch import nn
@@ -27,7 +27,7 @@ _MISTYPED = {
 class TrainedParts(Observer):
     """Finds `requires_grad` set on modules, and roots with gradients that no optimizer has."""
 
-    kinds = ("requires_grad_attribute", "unheld_root")
+    kinds = ("requires_grad_attribute", "unheld_root", "starved_optimizer")
     after = {"load_state_dict": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -40,6 +40,10 @@ class TrainedParts(Observer):
         self._values: dict[int, tuple[float, ...]] = {}
         self._trained_with: dict[int, Any] = {}
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._starved: dict[int, int] = {}  # looks, by the id of a root
+        # The optimizer that stepped without a gradient, and one that has the root's parameters.
+        self._starving: dict[int, tuple[Any, Any]] = {}
+        self._root_schedule = LookSchedule()
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note where an optimizer is constructed."""
@@ -54,6 +58,9 @@ class TrainedParts(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the roots that have gradients now."""
+        for root in list(self.seen.roots.values()) if len(self.seen.roots) > 1 else ():
+            if not root.is_bound and not root.is_part and root.forwards:
+                self._look_at_other(root, optimizer)
         if not self._schedule.is_due(id(optimizer)):
             return
         self.facts.look(*self.kinds)
@@ -67,6 +74,21 @@ class TrainedParts(Observer):
                 self._looks[id(root)] = self._looks.get(id(root), 0) + 1
                 self._values.setdefault(id(root), root.fingerprint())
                 self._trained_with[id(root)] = optimizer
+
+    def _look_at_other(self, root: RootWatch, optimizer: Any) -> None:
+        """Note that a root has gradients that the optimizer that steps does not have."""
+        if not self._root_schedule.is_due((id(optimizer), id(root))):
+            return
+        if any(p.grad is not None for p in parameters_of(optimizer)):
+            return
+        if self._is_unheld(root):
+            self._starved[id(root)] = self._starved.get(id(root), 0) + 1
+            holders = (
+                one
+                for one in self._optimizers
+                if not root.parameter_ids().isdisjoint(id(p) for p in parameters_of(one))
+            )
+            self._starving[id(root)] = optimizer, next(holders, None)
 
     def _is_unheld(self, root: RootWatch) -> bool:
         """Return whether a root looks as if it were to be trained, by nobody."""
@@ -114,7 +136,10 @@ class TrainedParts(Observer):
     def finish(self) -> None:
         """Add the roots that nothing has changed."""
         held = self.seen.held_ids()
+        starved = set(self._find_starved())
         for root in self.seen.roots.values():
+            if id(root) in starved:
+                continue
             if self._looks.get(id(root), 0) < _LEAST or root.is_bound:
                 continue
             own = [p for p in root.root.parameters() if p.requires_grad]
@@ -127,4 +152,24 @@ class TrainedParts(Observer):
                 self._places.get(id(optimizer)),
                 optimizer=type(optimizer).__name__,
                 parameters=len(own),
+            )
+
+    def _find_starved(self) -> Iterator[int]:
+        """Add the optimizers that step in place of that of a root; yield the ids of the roots."""
+        for root in self.seen.roots.values():
+            if self._starved.get(id(root), 0) < _LEAST or root.is_bound:
+                continue
+            optimizer, holder = self._starving[id(root)]
+            own = {id(p) for p in parameters_of(optimizer)}
+            yield id(root)
+            self.facts.add(
+                "starved_optimizer",
+                root.name,
+                self._places.get(id(optimizer)),
+                record=self.record_of(own),
+                optimizer=type(optimizer).__name__,
+                other=self.name_of_parameters(own),
+                holder=None if holder is None else type(holder).__name__,
+                holder_place=self._places.get(id(holder)),
+                parameters=len(root.parameter_ids()),
             )

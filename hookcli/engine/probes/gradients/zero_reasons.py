@@ -58,6 +58,8 @@ _FACTORS: dict[str, dict[int, str]] = {
     "ConvolutionBackward0": {0: "weight", 1: "input"},
     "LinearBackward0": {0: "weight", 1: "input"},
 }
+# The arguments of layers that are weights: what multiplies them is the input of the layer.
+_INPUTS = {"AddmmBackward0": 2, "ConvolutionBackward0": 1, "LinearBackward0": 1}
 _RECURRENT = ("MkldnnRnnLayer",)  # one call for each layer and direction
 _HIDDEN_WEIGHT = 2  # the argument that multiplies the state
 _SUMS = {"AddmmBackward0": 0, "ConvolutionBackward0": 2, "AddBackward0": None,
@@ -272,7 +274,7 @@ def _why(node: Any, argument: int, names: dict[int, str]) -> tuple[str, str, int
             return _flat(node, _FLAT[name])
         factor = _FACTORS.get(name, {}).get(argument)
         if factor is not None:
-            return _factor(node, getattr(node, f"_saved_{factor}"), names)
+            return _factor(node, argument, getattr(node, f"_saved_{factor}"), names)
     except (AttributeError, RuntimeError):  # not saved, or changed in place
         return "", "", 0
     if name in _SUMS and _SUMS[name] in {argument, None}:
@@ -302,12 +304,16 @@ def _flat(node: Any, name: str) -> tuple[str, str, int]:
     return ("flat", name, result.numel()) if bool((ends == 1).all()) else ("", "", 0)
 
 
-def _factor(node: Any, factor: torch.Tensor | None, names: dict[int, str]) -> tuple[str, str, int]:
+def _factor(
+    node: Any, argument: int, factor: torch.Tensor | None, names: dict[int, str]
+) -> tuple[str, str, int]:
     """Return that the other factor of a product is zero, or that the terms of the sum cancel."""
     if factor is None:
         return "", "", 0
     if _has_value(factor):
         return ("", "", 0) if node.name() == "MulBackward0" else ("cancelled", "", 0)
+    if _INPUTS.get(node.name()) == argument and factor.data_ptr() not in names:
+        return "zero_input", "", factor.numel()
     return "zero_factor", names.get(factor.data_ptr(), ""), factor.numel()
 
 

@@ -7,7 +7,9 @@ Functions of the user. `self_similarities`: losses over the products of all samp
 that include each sample with itself. `masked_shares`: shares of a softmax that are masked
 afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums with the input of a
 block that an activation has changed in place. `half_values`: operators whose result is float16.
-`norm_dimensions`: norms over other dimensions than that of the features.
+`norm_dimensions`: norms over other dimensions than that of the features. `scaled_shares`: shares of
+a softmax that are multiplied by a number. `sharp_scores`: scores that nothing scales, whose softmax
+is one-hot.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from hookcli.engine.probes.trainability.softmax_graph import (
     SOFTMAX,
     VIEWS,
     masked_shares,
+    scaled_shares,
+    sharp_scores,
     softmaxes,
 )
 from hookcli.models.model import Call, CallInputs, Model
@@ -47,6 +51,7 @@ AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "lo
 FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 HALF, NORMED = "half_values", "norm_dimensions"
+AFTER, SHARP = "scaled_shares", "sharp_scores"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
 _ACTIVATIONS = {
@@ -132,6 +137,8 @@ class GraphPatterns(GraphWatcher):
             SIMILARITIES: lambda: _similarities(nodes),
             NORMED: lambda: _other_dimensions(nodes, owners, calls),
             MASKED: lambda: masked_shares(nodes, users),
+            AFTER: lambda: scaled_shares(nodes, users),
+            SHARP: lambda: sharp_scores(nodes),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
         }

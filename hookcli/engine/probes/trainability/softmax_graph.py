@@ -98,6 +98,8 @@ def _summed(
     """
     path: list[tuple[Node, Node]] = []
     node, moved = softmax, shares
+    if not bool(shares.isfinite().all()):
+        return None
     for _ in range(_LONGEST):
         behind, after = node, users.get(node, [])
         if len(after) != 1:
@@ -218,3 +220,93 @@ def _is_summed(node: Node, users: dict[Node, list[Node]]) -> bool:
         if node.name() not in VIEWS | _MOVES | {"NativeDropoutBackward0"}:
             return False
     return False
+
+
+def scaled_shares(
+    nodes: list[Node], users: dict[Node, list[Node]]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each softmax of scores whose shares are multiplied by one number, and then summed."""
+    for node in nodes:
+        if node.name() != SOFTMAX or not _are_scores(node):
+            continue
+        behind = node
+        for _ in range(_LONGEST):
+            after = users.get(behind, [])
+            if len(after) != 1:
+                break
+            (behind,) = after
+            if behind.name() in ("MulBackward0", "DivBackward0"):
+                factor = _number_of(behind)
+                changes = factor is not None and abs(factor - 1) > _NORMALISED
+                if changes and _is_summed(behind, users):
+                    yield behind, {"factor": factor}
+                break
+            if behind.name() not in VIEWS | _MOVES:
+                break
+
+
+def _number_of(node: Node) -> float | None:
+    """Return the number that a tensor is multiplied by; None if it is not one number."""
+    given = [other for other, _ in node.next_functions]
+    if given.count(None) != len(given) - 1:
+        return None
+    other = node._saved_other if given[0] is not None else getattr(node, "_saved_self", None)
+    if not isinstance(other, torch.Tensor) or other.numel() != 1:
+        return None
+    value = float(other)
+    if node.name() == "DivBackward0":
+        return 1 / value if value and given[0] is not None else None
+    return value
+
+
+def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each softmax of products of many terms that nothing scales, and that is one-hot.
+
+    A norm of queries or keys, or a factor in front of the product, scales them too.
+    """
+    for node in nodes:
+        if node.name() != SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
+            continue
+        shares, dim = node._saved_result.detach(), dimension_of(node)
+        if shares.dim() < 2 or shares.shape[dim] < _KEYS:
+            continue
+        product = _unscaled_product(node)
+        if product is None:
+            continue
+        factors = [product._saved_self, product._saved_mat2]
+        known = next((one for one in factors if one is not None), None)
+        terms = 0 if known is None else int(known.shape[-1 if known is factors[0] else -2])
+        largest = shares.amax(dim)
+        share = float((largest > _SHARP).double().mean())
+        if terms >= _TERMS and share >= _ROWS:
+            yield node, {"terms": terms, "share": share, "largest": float(largest.mean())}
+
+
+def _unscaled_product(softmax: Node) -> Node | None:
+    """Return the product that a softmax gets, if nothing multiplies its factors or its result."""
+    node = softmax.next_functions[0][0]
+    for _ in range(_LONGEST):
+        if node is None:
+            return None
+        if node.name() in _PRODUCTS:
+            sides = [behind for behind, _ in node.next_functions]
+            return node if all(one and _is_plain(one) for one in sides) else None
+        if node.name() not in SAME_VALUES | VIEWS | _MOVES | {"MaskedFillBackward0"}:
+            return None
+        node = node.next_functions[0][0]
+    return None
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether a linear layer, with nothing after it but views, made a tensor."""
+    for _ in range(_LONGEST):
+        if node is None or node.name() in LINEAR:
+            return node is not None
+        if node.name() not in SAME_VALUES | VIEWS | _MOVES | {"UnbindBackward0", "SplitBackward0"}:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+_KEYS, _TERMS = 4, 16  # of a softmax, and of the product of a query and a key
+_SHARP, _ROWS = 0.9, 0.5  # the largest share, and for how many rows

@@ -1,0 +1,156 @@
+"""`loss_size`: a loss has a usual size, and predictions follow its targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.training import ScriptFact, TrainingReport
+from hookcli.rules.rule import Options, Rule, RuleFinding
+from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+
+_SIZE = "loss_size"
+_KINDS = ("dying_units", "constant_prediction", "majority_class")
+_PASSES = 4  # backward passes for each step
+_STEPS = 3
+_LARGE = 50.0  # of inputs and targets
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for predictions that are one value, and for gradients that are added."""
+    found = False
+    for fact in facts_of(report, *_KINDS):
+        found = True
+        message, advice = _SENTENCES[fact.kind](fact)
+        yield RuleFinding(
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
+            step=fact.step,
+        )  # fmt: skip
+    for fact in facts_of(report, _SIZE):
+        many = passes_of_steps(report, fact)
+        if many is not None:
+            found = True
+            yield RuleFinding(
+                "fail", target_of(fact), "accumulated", accumulated(many), many, 1, fact.place,
+                "note", advice=f"divide the loss by {many} before backward, unless the learning "
+                "rate is made for the sum",
+            )  # fmt: skip
+    if not found:
+        yield without_findings(
+            report, (_SIZE,), "predictions follow the targets of the loss",
+            "no backward pass was looked at",
+        )  # fmt: skip
+
+
+def passes_of_steps(report: TrainingReport, fact: ScriptFact) -> int | None:
+    """Return how many backward passes of a line each step adds up; None if it averages them."""
+    if fact.values["scaled"] or fact.record is None:
+        return None
+    for record in report.records:
+        training = record.training
+        if training is not None and training.record == fact.record:
+            counts = {row.backwards for row in training.steps[:-1] if not row.skipped}
+            many = counts.pop() if len(counts) == 1 else 0
+            lines = [one for one in facts_of(report, _SIZE) if one.record == fact.record]
+            if many >= _PASSES and len(training.steps) >= _STEPS and len(lines) == 1:
+                return many
+    return None
+
+
+def accumulated(many: int) -> str:
+    """Return what is said of gradients that are added."""
+    return (
+        f"each step adds the gradients of {many} backward passes, and the loss is not divided by "
+        f"{many}: it is {many} times that of one batch"
+    )
+
+
+def reason_of_size(report: TrainingReport, record: str) -> tuple[str, str] | None:
+    """Return what makes the loss of a record large, and what to do; None if nothing is known."""
+    for fact in facts_of(report, _SIZE):
+        if fact.record != record:
+            continue
+        values = fact.values
+        if values["elements"] is not None and values["elements"] >= 100:
+            return (
+                f"the loss is a sum over {values['elements']:,} elements, not their mean",
+                "use the mean, such as reduction='mean', or divide the loss by the number",
+            )
+        many = passes_of_steps(report, fact)
+        if many is not None:
+            return accumulated(many), f"divide the loss by {many} before backward"
+        for name, low, high in _ranges(fact):
+            if max(abs(low), abs(high)) >= _LARGE:
+                return (
+                    f"the {name} are large, from {low:.4g} to {high:.4g}, as without normalization",
+                    f"scale the {name} to a mean of 0 and a standard deviation of 1",
+                )
+    return None
+
+
+def _ranges(fact: ScriptFact) -> Iterator[tuple[str, float, float]]:
+    inputs, targets = fact.values["inputs"], fact.values["targets"]
+    if targets:
+        yield "targets", targets["low"], targets["high"]
+    if inputs:
+        yield "inputs", *inputs
+
+
+def _constant(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"the predictions have become one constant: they differ by {values['own']:.2g} at backward "
+        f"pass {fact.step:,}; the targets of {values['loss']} have a large offset, "
+        f"{values['mean']:.4g}, next to a standard deviation of {values['spread']:.3g}",
+        "normalize the targets: subtract their mean, and divide by their standard deviation",
+    )
+
+
+def _majority(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"the model predicts class {values['label']} for all samples: {values['share']:.1%} of the "
+        "labels are of that class, and the others are too rare for a loss without weights",
+        "pass class weights to the loss, draw rare classes more often, or use a focal or Dice loss",
+    )
+
+
+def _dying(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"{values['dead']:,} of {values['units']:,} units of the ReLU behind '{fact.target}' are "
+        f"dead at backward pass {fact.step:,} and later, zero for all samples, and only "
+        f"{values['first']:,} at the first one: steps have pushed them below 0",
+        "use a smaller learning rate, or an activation that is not 0 below 0, such as LeakyReLU",
+    )
+
+
+_SENTENCES = {
+    "constant_prediction": _constant,
+    "majority_class": _majority,
+    "dying_units": _dying,
+}
+
+RULE = Rule(
+    name="loss_size",
+    severity="warning",
+    of_training=True,
+    looks_at="the loss",
+    says="a loss has a usual size, and its predictions do not become one value",
+    computes="Looks at the graph of the loss, in the first three backward passes of each line and "
+    "in one of ten, of a hundred and so on. Fails if the predictions of a regression differ by "
+    "less than a twentieth of the targets, whose mean is twenty times as large as their standard "
+    "deviation; if at least 95 % of the labels of cross_entropy are one class, and it is the "
+    "prediction for all samples; or if at least 95 % of the units of a ReLU are zero for the whole "
+    "batch, and at most half were at first: in the last two looks each. That a step adds the "
+    "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "
+    "a loss large, as a sum over many elements, is told with the findings that follow from it.",
+    formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
+    source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "
+    "Lu et al. 2020, Dying ReLU and Initialization",
+    fails="targets around -2700 for a network that starts at 0; 1 % of pixels in a class; "
+    "Adam(lr=0.1)",
+    mend="normalize the targets; weigh rare classes; use a smaller learning rate",
+    example="{rule: loss_size, severity: error}",
+    judge=judge_nothing,
+    judge_run=judge_run,
+)

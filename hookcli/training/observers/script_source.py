@@ -1,0 +1,150 @@
+"""Mistakes that the source of a script shows: values that are not read, lost assignments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hookcli.models import places
+from hookcli.training.observers.loss_source import unread_tensors, user_frame
+from hookcli.training.observers.observer import Observer, line_of
+from hookcli.training.observers.weight_writes import own_trees
+from hookcli.training.records import Record
+from hookcli.training.script.watched_function import TorchCall
+
+_LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
+_OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
+
+
+class ScriptSource(Observer):
+    """Reads the functions that call backward, and at the end the loops over parameters."""
+
+    kinds = ("unread_value", "lost_assignment", "thawed_again")
+    before = {"backward": "backward"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._passes: dict[Any, int] = {}
+        self._first: dict[int, tuple[Record, bool]] = {}
+
+    def backward(self, call: TorchCall) -> None:
+        """Note the tensors that the function of a line computes and never reads."""
+        line = line_of(call)
+        passes = self._passes[line] = self._passes.get(line, 0) + 1
+        if passes != _LOOK:
+            return
+        frame = user_frame(call.frame)
+        if frame is None:
+            return
+        self.facts.look(*self.kinds)
+        for name, number in unread_tensors(frame):
+            file = places.show(frame.f_code.co_filename)
+            self.facts.add("unread_value", name, f"{file}:{number}")
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note whether a parameter of the models is frozen."""
+        for record in records:
+            known = self._first.get(id(record), (record, False))[1]
+            if not known:
+                frozen = any(not i.tensor.requires_grad for i in record.model.parameters())
+                self._first[id(record)] = record, frozen
+
+    def finish(self) -> None:
+        """Add what the loops of the script over parameters do not do."""
+        if not self._first:
+            return
+        for file, tree in own_trees() or ():
+            shown = places.show(file)
+            for text, line in _lost_assignments(tree):
+                self.facts.add("lost_assignment", text, f"{shown}:{line}")
+            if not any(frozen for _, frozen in self._first.values()):
+                for frozen, thawed in _thawed_again(tree):
+                    self.facts.add(
+                        "thawed_again", "", f"{shown}:{thawed}", frozen=f"{shown}:{frozen}"
+                    )
+
+
+def _loops(body: Sequence[ast.stmt], tree: ast.Module) -> list[ast.For]:
+    """Return the loops of a block over the parameters of modules."""
+    named = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_of_parameters(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return [
+        node
+        for node in body
+        if isinstance(node, ast.For)
+        and (
+            _is_of_parameters(node.iter)
+            or (isinstance(node.iter, ast.Name) and node.iter.id in named)
+        )
+    ]
+
+
+def _is_of_parameters(node: ast.expr) -> bool:
+    """Return whether an expression calls `parameters()` or `named_parameters()`."""
+    return any(isinstance(one, ast.Attribute) and one.attr in _OVER for one in ast.walk(node))
+
+
+def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield each list of statements."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                yield block
+
+
+def _lost_assignments(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield assignments to the variable of a loop over parameters that nothing reads after it."""
+    for block in _blocks(tree):
+        for loop in _loops(block, tree):
+            own = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+            for node in ast.walk(loop):
+                if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+                    continue
+                target = node.targets[0]
+                if not isinstance(target, ast.Name) or target.id not in own:
+                    continue
+                end = node.end_lineno or node.lineno
+                later = (
+                    one
+                    for one in ast.walk(tree)
+                    if isinstance(one, ast.Name)
+                    and one.id == target.id
+                    and isinstance(one.ctx, ast.Load)
+                    and end < one.lineno <= _end_of(block)
+                )
+                if not any(later):
+                    yield " ".join(ast.unparse(node).split()), node.lineno
+
+
+def _end_of(block: list[ast.stmt]) -> int:
+    return max(node.end_lineno or node.lineno for node in block)
+
+
+def _thawed_again(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Yield the lines of two loops of a block: one freezes parameters, the next unfreezes all."""
+    for block in _blocks(tree):
+        frozen: int | None = None
+        for loop in _loops(block, tree):
+            thaws = _sets(loop.body, value=True)
+            freezes = _sets(list(ast.walk(loop)), value=False)
+            if frozen is not None and thaws is not None and freezes is None:
+                yield frozen, thaws
+            frozen = freezes if freezes is not None else None if thaws is not None else frozen
+
+
+def _sets(nodes: Sequence[ast.AST], *, value: bool) -> int | None:
+    """Return the line that sets `requires_grad` of something to a value."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0]
+            named = isinstance(target, ast.Attribute) and target.attr == "requires_grad"
+            if named and node.value.value is value:
+                return node.lineno
+    return None

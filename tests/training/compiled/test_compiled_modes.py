@@ -1,4 +1,4 @@
-"""`hookcli run --compiled`: what is seen inside compiled code, and that the training is the same."""
+"""`hookcli run --compiled`: what is seen inside compiled code; the training is the same."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class TracedLayers:
             if type(module).forward is nn.Module.forward:  # a ModuleList has none
                 continue
             hook = self._hooks[id(module)] = TracedHook(module, self.slots, self._observe)
-            self._handles.append(module.register_forward_hook(hook))
+            self._handles.append(module.register_forward_hook(hook, with_kwargs=True))
         self._open.add(id(root))
 
     def detach(self) -> None:
@@ -169,7 +169,7 @@ class TracedLayers:
             )
             yield figures, one.order
 
-    def _observe(self, module: nn.Module, args: Any, output: Any) -> None:
+    def _observe(self, module: nn.Module, given: Any, output: Any) -> None:
         """Observe a call outside of compiled code."""
         if not self._open or get_tracing_state() is not None or peek_interpreter_stack():
             return
@@ -186,7 +186,7 @@ class TracedLayers:
             order = traced.setdefault(f"call {len(known)}", next(self.slots.order))
             one = _Eager(order, shape_of(tensor), tensor.dtype, path, row_of(tensor, columns))
             if self.slots.is_wide:
-                one.bad_input = bad_input(args)
+                one.bad_input = bad_input(given)
             known.append(one)
             # Of the output of compiled code only the gradient from outside of it is seen. It is all
             # of it if no other output can depend on this one.

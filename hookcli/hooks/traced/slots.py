@@ -96,11 +96,11 @@ class Slots:
         """
         translator = current_translator()
         if translator is None or getattr(translator, "export", False):
-            return self._miss("exported")
+            return self.miss("exported")
         if translator.output.current_tracer.parent is not None:
-            return self._miss("checkpoint or control flow")
+            return self.miss("checkpoint or control flow")
         if peek_interpreter_stack() is not None:
-            return self._miss("transform of torch.func")
+            return self.miss("transform of torch.func")
         trace = CompileContext.current_trace_id()
         graph = str(trace.compile_id)
         number = self._number(hook, path, graph, trace.attempt)
@@ -108,7 +108,7 @@ class Slots:
         if spot not in self._spots:
             count = self._counts.get(hook.kind, 0)
             if count == MOST:
-                return self._miss(f"more than {MOST} calls of a class")
+                return self.miss(f"more than {MOST} calls of a class")
             self._counts[hook.kind] = count + 1
             key = self._spots[spot] = self._key(hook.kind, count)
             self.places[key] = Place(graph, path)
@@ -127,7 +127,8 @@ class Slots:
         self._seen[id(hook), path, graph] = attempt, number + 1
         return number
 
-    def _miss(self, reason: str) -> str:
+    def miss(self, reason: str) -> str:
+        """Count a call without a place, and return `NONE`."""
         self.missed[reason] = self.missed.get(reason, 0) + 1
         return NONE
 

@@ -50,6 +50,7 @@ class TracedHook(Portable, guarded=True):
         self.device = _device_of(module)
         self.sizes = tuple(tuple(p.shape) for p in module._parameters.values() if p is not None)
         self.is_fresh = self.kind in _FRESH and not module._forward_hooks
+        self.writes = getattr(module, "inplace", False) is True
         self.is_wide = slots.is_wide
         self.keys: list[str] = []
         self.traced: dict[str, int] = {}
@@ -85,25 +86,31 @@ class TracedHook(Portable, guarded=True):
             return NONE
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def outside(self, module: nn.Module, args: Any, output: Any) -> None:
+    def outside(self, module: nn.Module, given: Any, output: Any) -> None:
         """Observe a call that is not compiled."""
-        self._eager(module, args, output)
+        self._eager(module, given, output)
 
-    def __call__(self, module: nn.Module, args: Any, output: Any) -> Any:
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def miss_device(self) -> None:
+        """Note a call whose output is on another device than the module was; Dynamo calls this."""
+        self._slots.miss("another device than the module had when hooks were attached")
+
+    def __call__(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> Any:
         """Observe a call; PyTorch calls this, or Dynamo traces it."""
         if not torch.is_grad_enabled():
             return None
+        given = [*args, *kwargs.values()]
         if not torch.compiler.is_compiling():
-            return self.outside(module, args, output)
+            return self.outside(module, given, output)
         if type(output) is torch.Tensor:
-            return self.seen(output, args, "")
+            return self.seen(output, given, "")
         if type(output) is tuple:
-            return tuple(self.parts(output, args))
+            return tuple(self.parts(output, given))
         if type(output) is list:
-            output[:] = self.parts(output, args)
+            output[:] = self.parts(output, given)
         return None
 
-    def parts(self, output: Any, args: Any) -> list[Any]:
+    def parts(self, output: Any, given: Any) -> list[Any]:
         """Return the parts of an output, with tensors observed; a part may be there twice."""
         found: list[Any] = []
         for i in range(len(output)):
@@ -113,22 +120,31 @@ class TracedHook(Portable, guarded=True):
                 if output[j] is part:
                     seen = found[j]
             if seen is None and type(part) is torch.Tensor and i < _TENSORS:
-                seen = self.seen(part, args, f"[{i}]")
+                seen = self.seen(part, given, f"[{i}]")
             found.append(part if seen is None else seen)
         return found
 
-    def seen(self, tensor: torch.Tensor, args: Any, path: str) -> torch.Tensor | None:
-        """Return the tensor so that figures of it and of its gradient are written."""
-        if tensor.dtype not in _DTYPES or tensor.is_sparse or tensor.is_nested:
+    def seen(self, tensor: torch.Tensor, given: Any, path: str) -> torch.Tensor | None:
+        """Return the tensor so that figures of it and of its gradient are written.
+
+        An input that is returned as it was may be used elsewhere: its gradient would be a part of
+        what hooks on the tensor are given. One that was written to in place is a new value.
+        """
+        if tensor.dtype not in _DTYPES or tensor.layout is not torch.strided or tensor.is_nested:
             return None
+        if self.device != tensor.device:
+            self.miss_device()
+            return None
+        is_own = True
+        for value in given:
+            if value is tensor and not self.writes:
+                is_own = False
         key = self.take(path)
         if key == NONE:
             return None
         row, probe = getattr(self, "row" + key), getattr(self, "probe" + key)
-        if row.device != tensor.device:
-            return None
-        inputs = _first(args) if self.is_wide else None
-        seen: torch.Tensor = observe(tensor, row, probe, inputs, self.is_fresh)
+        inputs = _first(given) if self.is_wide else None
+        seen: torch.Tensor = observe(tensor, row, probe, inputs, is_own, self.is_fresh)
         return seen
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
@@ -138,10 +154,10 @@ class TracedHook(Portable, guarded=True):
         return _Inert, ()
 
 
-def _first(args: Any) -> Any:
+def _first(given: Any) -> Any:
     """Return the first input whose values can be looked at."""
-    for value in args:
-        if type(value) is torch.Tensor and value.dtype in _DTYPES and not value.is_sparse:
+    for value in given:
+        if type(value) is torch.Tensor and value.dtype in _DTYPES and value.layout is torch.strided:
             return value
     return None
 
@@ -158,9 +174,9 @@ def row_of(tensor: torch.Tensor, columns: int) -> torch.Tensor:
         return torch.stack(_figures(tensor.detach(), columns, torch.float64))
 
 
-def bad_input(args: Any) -> torch.Tensor:
+def bad_input(given: Any) -> torch.Tensor:
     """Return 1 if the first input has a value that is not finite, else 0."""
-    inputs = _first(args)
+    inputs = _first(given)
     one = torch.ones((), device=None if inputs is None else inputs.device)
     return _bad(inputs, one)
 
@@ -174,7 +190,7 @@ def is_readable(tensor: Any) -> bool:
     return (
         type(tensor) is torch.Tensor
         and tensor.dtype in _DTYPES
-        and not tensor.is_sparse
+        and tensor.layout is torch.strided
         and not tensor.is_nested
     )
 
@@ -199,6 +215,7 @@ def observe(
     row: torch.Tensor,
     probe: torch.Tensor,
     inputs: torch.Tensor | None,
+    is_own: bool,
     is_fresh: bool,
 ) -> torch.Tensor:
     """Add the figures of a tensor to a row; return it so that its gradient's reach the probe.
@@ -214,7 +231,7 @@ def observe(
     if row.shape[0] > probe.shape[0]:
         found.append(_bad(inputs, found[0]))
     row.add_(torch.stack(found))
-    if not (tensor.requires_grad and torch.is_grad_enabled()):
+    if not (is_own and tensor.requires_grad and torch.is_grad_enabled()):
         return tensor
     apart = is_fresh and not tensor._is_view()
     seen: torch.Tensor = _Gradient.apply(tensor, probe, apart)  # type: ignore[no-untyped-call]

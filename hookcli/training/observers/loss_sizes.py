@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,10 +118,9 @@ class LossSizes(Observer):
         small = [value for value in tensors if value.numel() <= _MOST and not value.is_meta]
         if not small:
             return None
-        return (
-            min(float(value.min()) for value in small),
-            max(float(value.max()) for value in small),
-        )
+        low = min(float(value.min()) for value in small)
+        high = max(float(value.max()) for value in small)
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
     def _regression(self, line: _Line, node: Node) -> dict[str, Any] | None:
         """Note the range of targets; return the predictions if they are all nearly the same."""
@@ -129,10 +129,12 @@ class LossSizes(Observer):
             return None
         given, target = given.double(), target.double()
         spread, mean = float(target.std()), float(target.mean())
+        own = float(given.std())
+        if not all(map(math.isfinite, (own, mean, spread))):
+            return None
         if not line.targets:
             line.targets = {"low": float(target.min()), "high": float(target.max()),
                             "mean": mean, "spread": spread}  # fmt: skip
-        own = float(given.std())
         if not spread > 0 or own > _FLAT * spread or abs(mean) < _FAR * spread:
             return None
         return {

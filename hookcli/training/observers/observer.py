@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from hookcli.report.rows.events import number
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.loss_source import user_frame
@@ -71,7 +72,7 @@ class FactCounts:
         self._facts = {key: fact for key, fact in self._facts.items() if key[0] not in kinds}
 
     def rows(self) -> tuple[ScriptFact, ...]:
-        """Return the facts as plain data."""
+        """Return the facts as plain data, in which NaN and infinities are strings."""
         return tuple(
             ScriptFact(
                 fact.kind,
@@ -80,10 +81,21 @@ class FactCounts:
                 None if fact.record is None else fact.record.name or None,
                 fact.step,
                 fact.count,
-                fact.values,
+                {name: _plain(value) for name, value in fact.values.items()},
             )
             for fact in self._facts.values()
         )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as strict JSON can hold it."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if type(value) in {list, tuple}:
+        return type(value)(_plain(inner) for inner in value)
+    return value
 
 
 class Observer:

@@ -132,6 +132,7 @@ NAMES: dict[str, Private] = {
     "foreach_norm": Private(
         "torch:_foreach_norm", "the norms of all gradients in one call, as in clip_grad_norm_"
     ),
+    "foreach_zero_": Private("torch:_foreach_zero_", "clears what compiled code wrote, in one call"),
     "foreach_sub_": Private("torch:_foreach_sub_", "the changes of all parameters in one call"),
     "mkldnn": Private("torch:_mkldnn", "the layout that torch names in no other place"),
     "OpOverload": Private("torch._ops:OpOverload", "tells operators from Python functions"),
@@ -214,6 +215,7 @@ _C_MODULE = "torch.jit.ScriptModule._c"
 _JAGGED = "torch.nested.nested_tensor(layout=torch.jagged)"
 
 ATTRIBUTES: dict[str, Private] = {
+    "_is_view": Private("torch.Tensor", "writes in place to a view reach what it is a view of"),
     "_parameters": Private(_MODULE, "parameters() omits the second name of a shared one"),
     "_buffers": Private(_MODULE, "buffers() omits the second name of a shared one"),
     "_modules": Private(_MODULE, "modules() omits the second name of a shared one"),
@@ -348,6 +350,7 @@ if TYPE_CHECKING:
     execution_engine: Any
     foreach_norm: Callable[..., Any]
     foreach_sub_: Callable[..., Any]
+    foreach_zero_: Callable[..., Any]
     free_weak_ref: Callable[[int], None]
     disable_current_modes: Callable[[], Any]
     count_dispatch_modes: Callable[[], int]

@@ -12,12 +12,12 @@ from torch import nn
 from hookcli.hooks.traced.slots import Slots
 from hookcli.models import module_tree
 from hookcli.models.nested import leaves, shape_of
-from hookcli.torch_private import get_tracing_state, peek_interpreter_stack
+from hookcli.torch_private import foreach_zero_, get_tracing_state, peek_interpreter_stack
 
 _MOST_EAGER = 10_000  # calls outside of compiled code between two resets
 
 
-class LayerFigures(NamedTuple):
+class TracedFigures(NamedTuple):
     """Figures of one tensor of a layer's output, the means over `calls` calls of one call site.
 
     `values` and `gradient` are by the names of `Slots.columns`: those of the tensor, and of its
@@ -95,7 +95,7 @@ class TracedLayers:
         rows = [row for hook in hooks for row in hook.rows()]
         if rows:
             with torch.no_grad():
-                torch._foreach_zero_(rows)
+                foreach_zero_(rows)
         for hook in hooks:
             for probe in hook.probes():
                 probe.grad = None
@@ -113,12 +113,12 @@ class TracedLayers:
             if hook is not None:
                 yield names[0], module, hook
 
-    def read(self, root: nn.Module) -> list[LayerFigures]:
+    def read(self, root: nn.Module) -> list[TracedFigures]:
         """Return the figures since the last reset, in the order in which traced calls ended.
 
         It waits for the device, and closes the root.
         """
-        found: list[tuple[tuple[int, int, int], LayerFigures]] = []
+        found: list[tuple[tuple[int, int, int], TracedFigures]] = []
         after = 0
         hooks = list(self._hooks_in(root))
         for number, (name, module, hook) in enumerate(hooks):
@@ -134,14 +134,14 @@ class TracedLayers:
 
     def _of_hook(
         self, name: str, module: nn.Module, hook: Any
-    ) -> Iterator[tuple[LayerFigures, int | None]]:
+    ) -> Iterator[tuple[TracedFigures, int | None]]:
         columns = self.slots.columns
         rows, probes = _lists(hook.rows()), hook.probes()
         for key, row, probe in zip(hook.keys, rows, probes, strict=True):
             if not row[0]:
                 continue
             shape, dtype = self.slots.sort(hook, key) or (None, None)
-            figures = LayerFigures(
+            figures = TracedFigures(
                 name,
                 module,
                 int(row[0]),
@@ -155,7 +155,7 @@ class TracedLayers:
             )
             yield figures, hook.traced.get(key)
         for one in self._eager.get(id(module), ()):
-            figures = LayerFigures(
+            figures = TracedFigures(
                 name,
                 module,
                 1,

@@ -7,20 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookcli.hooks.traced.layers import LayerFigures
+from hookcli.catalogue.kind import LayerFigures
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.hooks.traced.layers import TracedFigures
 from hookcli.models.nested import dtype_name
 from hookcli.report.recording import CallNote, EventNote, LeafNote, Recording
 from hookcli.spec.hooks import HookSpec
 from hookcli.text import counted
 
-VALUES, GRADIENTS = "forward", "tensor"  # kinds of the catalogue whose events these are
+# The kinds of the catalogue whose events these are.
+VALUES, GRADIENTS = (
+    next(kind.name for kind in CATALOGUE.values() if kind.layer == LayerFigures(of, "output"))
+    for of in ("value", "gradient")
+)
 
 
 @dataclass(slots=True)
 class LayerSteps:
     """The figures of the layers of a root in its sampled steps, by step."""
 
-    steps: dict[int, list[LayerFigures]] = field(default_factory=dict)
+    steps: dict[int, list[TracedFigures]] = field(default_factory=dict)
 
     def add_to(self, recording: Recording, hooks: Sequence[HookSpec]) -> None:
         """Add the calls of the first step, and events with the figures of each step."""
@@ -41,7 +47,7 @@ def set_of(calls: Sequence[CallNote]) -> list[CallNote]:
     return list({id(call): call for call in calls}.values())
 
 
-def _calls(layers: Sequence[LayerFigures]) -> list[CallNote]:
+def _calls(layers: Sequence[TracedFigures]) -> list[CallNote]:
     """Return the call of each tensor: its module, and which call of it this is."""
     calls: dict[tuple[str, int], CallNote] = {}
     numbers: dict[tuple[str, str], int] = {}
@@ -83,7 +89,7 @@ def _put_in_order(calls: Sequence[CallNote]) -> None:
         order += 1
 
 
-def _call(layer: LayerFigures, index: int) -> CallNote:
+def _call(layer: TracedFigures, index: int) -> CallNote:
     module = layer.module
     return CallNote(
         order=0,
@@ -102,12 +108,12 @@ def _call(layer: LayerFigures, index: int) -> CallNote:
     )
 
 
-def _leaf(layer: LayerFigures, path: str) -> LeafNote:
+def _leaf(layer: TracedFigures, path: str) -> LeafNote:
     dtype = "" if layer.dtype is None else dtype_name(layer.dtype)
     return path, layer.shape or (), dtype, False
 
 
-def _note_output(call: CallNote, layer: LayerFigures) -> None:
+def _note_output(call: CallNote, layer: TracedFigures) -> None:
     """Add a tensor to the outputs of a call."""
     call.outputs.append(_leaf(layer, layer.path))
     if layer.calls > 1:
@@ -117,7 +123,7 @@ def _note_output(call: CallNote, layer: LayerFigures) -> None:
 
 
 def _events(
-    layer: LayerFigures,
+    layer: TracedFigures,
     call: CallNote,
     step: int,
     number: int,
@@ -151,7 +157,7 @@ def _events(
     return events
 
 
-def _statistics(layer: LayerFigures, figures: dict[str, float]) -> dict[str, Any]:
+def _statistics(layer: TracedFigures, figures: dict[str, float]) -> dict[str, Any]:
     """Return the figures as statistics have them; a norm of several calls is their mean."""
     norm = figures["norm"]
     single = layer.calls == 1

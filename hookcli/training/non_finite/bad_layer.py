@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from hookcli.hooks.traced.layers import LayerFigures
+from hookcli.hooks.traced.layers import TracedFigures
 from hookcli.models import places
 from hookcli.training.non_finite.forward_call import NonFiniteValue
 
@@ -23,7 +23,7 @@ class BadLayer(NamedTuple):
     of_finite: bool
 
 
-def bad_layer(layer: LayerFigures) -> BadLayer:
+def bad_layer(layer: TracedFigures) -> BadLayer:
     """Return a layer whose norm is not finite."""
     kinds = (("nans", "NaN"), ("infs", "Inf"))
     parts = [f"{int(layer.values[key]):,} {word}" for key, word in kinds if layer.values.get(key)]

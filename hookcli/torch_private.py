@@ -132,7 +132,7 @@ NAMES: dict[str, Private] = {
     "foreach_norm": Private(
         "torch:_foreach_norm", "the norms of all gradients in one call, as in clip_grad_norm_"
     ),
-    "foreach_zero_": Private("torch:_foreach_zero_", "clears what compiled code wrote, in one call"),
+    "foreach_zero_": Private("torch:_foreach_zero_", "clears figures of all layers in one call"),
     "foreach_sub_": Private("torch:_foreach_sub_", "the changes of all parameters in one call"),
     "mkldnn": Private("torch:_mkldnn", "the layout that torch names in no other place"),
     "OpOverload": Private("torch._ops:OpOverload", "tells operators from Python functions"),

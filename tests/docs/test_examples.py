@@ -19,7 +19,7 @@ from tests.docs.generated import UPDATE
 from tests.docs.markdown import NAMES, PAGES, Block, blocks, with_block
 from tests.docs.terminal import WIDTH, Terminal
 
-MOST_NOT_RUN = 16
+MOST_NOT_RUN = 17
 _RANDOM = re.compile(r"\bnn\.(Linear|Conv|Embedding|LSTM|GRU|RNN|Transformer|Multi)|\brandn?\(")
 _FILE = re.compile(r"[\w./-]+\.(?:py|safetensors|npy|pth?|pt2|so|yaml|json)\b")
 

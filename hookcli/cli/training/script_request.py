@@ -79,6 +79,12 @@ def training_request(
     RequestError : the request is wrong; for a configuration with all its errors.
     """
     spec_of_script = _script(script)
+    if script.eager and script.compiled is not None:
+        raise RequestError(
+            "--eager cannot be combined with --compiled",
+            place=f"--compiled {script.compiled}",
+            hint="remove `--compiled`: without the compiler, all layers are seen",
+        )
     steps = parse_steps(training.steps, f"--steps {training.steps}")
     config = _config(training.config, console)
     named = named_by_environment() if script.python is None else parse_python(script.python)

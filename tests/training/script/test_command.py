@@ -191,6 +191,16 @@ ERRORS = {
         "hookcli run --preset",
         "try `grads`",
     ),
+    ("--eager", "--compiled", "layers", "train.py"): (
+        "--eager cannot be combined with --compiled",
+        "--compiled layers",
+        "remove `--compiled`",
+    ),
+    ("--compiled", "all", "train.py"): (
+        "'--compiled' must be one of layers, statistics, eager-samples, got 'all'",
+        "hookcli run --compiled",
+        "",
+    ),
     ("--max-steps", "0", "train.py"): (
         "'--max-steps'",
         "hookcli run --max-steps 0",

@@ -54,8 +54,10 @@ class ScriptSource(Observer):
         """Add what the loops of the script over parameters do not do."""
         if not self._first:
             return
-        for file, tree in own_trees() or ():
+        for file, tree in own_trees("parameters(") or ():
             shown = places.show(file)
+            if not any(_over_parameters(tree)):
+                continue
             for text, line in _lost_assignments(tree):
                 self.facts.add("lost_assignment", text, f"{shown}:{line}")
             if not any(frozen for _, frozen in self._first.values()):
@@ -65,23 +67,24 @@ class ScriptSource(Observer):
                     )
 
 
-def _loops(body: Sequence[ast.stmt], tree: ast.Module) -> list[ast.For]:
-    """Return the loops of a block over the parameters of modules."""
+def _over_parameters(tree: ast.Module) -> list[ast.For]:
+    """Return the loops of a file over the parameters of modules."""
+    nodes = list(ast.walk(tree))
+    loops = [node for node in nodes if isinstance(node, ast.For)]
+    if not loops:
+        return []
     named = {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and _is_of_parameters(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     return [
-        node
-        for node in body
-        if isinstance(node, ast.For)
-        and (
-            _is_of_parameters(node.iter)
-            or (isinstance(node.iter, ast.Name) and node.iter.id in named)
-        )
+        loop
+        for loop in loops
+        if _is_of_parameters(loop.iter)
+        or (isinstance(loop.iter, ast.Name) and loop.iter.id in named)
     ]
 
 
@@ -101,8 +104,11 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _lost_assignments(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield assignments to the variable of a loop over parameters that nothing reads after it."""
+    found = set(map(id, _over_parameters(tree)))
     for block in _blocks(tree):
-        for loop in _loops(block, tree):
+        for loop in block:
+            if not isinstance(loop, ast.For) or id(loop) not in found:
+                continue
             own = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
             for node in ast.walk(loop):
                 if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -129,9 +135,10 @@ def _end_of(block: list[ast.stmt]) -> int:
 
 def _thawed_again(tree: ast.Module) -> Iterator[tuple[int, int]]:
     """Yield the lines of two loops of a block: one freezes parameters, the next unfreezes all."""
+    found = _over_parameters(tree)
     for block in _blocks(tree):
         frozen: int | None = None
-        for loop in _loops(block, tree):
+        for loop in (node for node in found if any(node is one for one in block)):
             thaws = _sets(loop.body, value=True)
             freezes = _sets(list(ast.walk(loop)), value=False)
             if frozen is not None and thaws is not None and freezes is None:

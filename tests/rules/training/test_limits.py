@@ -15,7 +15,7 @@ PLACE = "train.py:7"
 
 def step(number, **figures):
     empty = dict.fromkeys(("loss", "grad_norm", "lr", "scale", "skipped", "missing"))
-    empty |= {"update_ratio": None}
+    empty |= {"update_ratio": None, "backwards": 1}
     return SimpleNamespace(
         step=number, **{**empty, "sampled": False, "largest_lr": None, **figures}
     )
@@ -36,7 +36,9 @@ def judged(rule, steps, options=(), **more):
         **more,
     }
     report = SimpleNamespace(
-        training=SimpleNamespace(**{"unwatched": None, "steps": steps, **more}),
+        training=SimpleNamespace(
+            **{"unwatched": None, "settings": None, "graphless": 0, "steps": steps, **more}
+        ),
         model=SimpleNamespace(place=PLACE),
         parameters=more.pop("parameters", ()),
         layers=more.pop("layers", ()),

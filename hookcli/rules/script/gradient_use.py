@@ -158,6 +158,8 @@ _SENTENCES = {
 def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each line whose clipping has no effect, or another one than meant."""
     found = facts_of(report, *_CLIPPED)
+    if any(fact.kind == "scaled_clipping" for fact in found):  # it names the scaler that divides
+        found = [fact for fact in found if fact.kind != "clipped_then_scaled"]
     for fact in found:
         message, advice = _CLIPPING[fact.kind](fact)
         about = target_of(fact) if fact.kind == "nothing_clipped" else ""

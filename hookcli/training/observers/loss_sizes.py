@@ -93,15 +93,14 @@ class LossSizes(Observer):
         majority = constant = None
         for node in nodes_behind(start):
             name = node.name()
-            try:
-                if name in _LOSSES:
-                    constant = constant or self._regression(line, node)
-                elif name in _CLASSES:
-                    majority = majority or _majority(node)
-                elif name == "ReluBackward0":
-                    self._relu(line, node)
-            except RuntimeError:  # what it saved was changed in place
+            if not _is_as_saved(node):
                 continue
+            if name in _LOSSES:
+                constant = constant or self._regression(line, node)
+            elif name in _CLASSES:
+                majority = majority or _majority(node)
+            elif name == "ReluBackward0":
+                self._relu(line, node)
         if line.count >= _LATE:
             line.constant.append(constant)
             line.majority.append(majority)
@@ -278,3 +277,13 @@ def _terms(node: Node | None) -> Iterator[Node]:
 
 
 _MOST_TERMS = 64
+
+
+def _is_as_saved(node: Node) -> bool:
+    """Return whether what a node saved was not changed in place, nor freed."""
+    try:
+        for name in ("_saved_self", "_saved_target", "_saved_result", "_saved_weight"):
+            getattr(node, name, None)
+    except RuntimeError:
+        return False
+    return True

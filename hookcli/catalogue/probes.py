@@ -405,13 +405,13 @@ _ROWS = (
         "parallel_equal",
         "a run of the model, and one of its plan on ranks, each in processes of their own",
         Way.SEPARATE,
-        results={"parallel_equal": "parallel:PlanCompared"},
+        results={"parallel_equal": "other_run:PlanCompared"},
     ),
     Probe(
         "compile_equal",
         "a run of the model, and eager and compiled runs of it in a process of their own",
         Way.SEPARATE,
-        results={"compile_equal": "compiled:CompiledCompared"},
+        results={"compile_equal": "other_run:CompiledCompared"},
     ),
 )
 

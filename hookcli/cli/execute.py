@@ -14,8 +14,8 @@ from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
-from hookcli.rules.compile_equal import PROBE as COMPILE_PROBE
-from hookcli.rules.parallel_equal import PROBE as PLAN_PROBE
+from hookcli.rules.compile_equal import RUN as COMPILED
+from hookcli.rules.parallel_equal import RUN as PARALLEL
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 from hookcli.text import counted
@@ -94,10 +94,10 @@ def note_verdict(report: Report, fail_on: FailOn, console: Console) -> None:
 
 def _carrier(spec: Spec) -> Callable[..., WorkerResult]:
     """Return what carries out a request; few of them need more processes."""
-    if any(request.name in {PLAN_PROBE, COMPILE_PROBE} for request in spec.probes):
-        from hookcli.worker.plans.checked import run_with_plans
+    if any(request.name in {PARALLEL.probe, COMPILED.probe} for request in spec.probes):
+        from hookcli.worker.compared.checks import run_with_others
 
-        return run_with_plans
+        return run_with_others
     from hookcli.worker.attempts import run
 
     return run

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from hookcli.rules.other_run import OtherRun
+from hookcli.rules.rule import Rule, RuleOption
 
-from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
-from hookcli.spec.checks import ProbeRequest, request_probe
-
-PROBE = "compile_equal"
-_ADVICE = "run `hookcli diff MODEL 'MODEL?compile=BACKEND'` for the tensors of each layer"
-
-
-def request_of(options: Options) -> ProbeRequest:
-    """Return the request for the compiled run that a check needs."""
-    return request_probe(
-        PROBE, backend=options["backend"], mode=options["mode"], tolerance=options["tolerance"]
-    )
-
-
-def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """Yield one finding: the layer, parameter or buffer that differs first."""
-    value = _measured(report, options)
-    if value is None:
-        yield skipped("nothing was compiled: only `hookcli check` compiles the model")
-    elif value["error"] is not None:
-        yield RuleFinding("error", "", "not run", value["error"], place=value["place"])
-    elif value["equal"]:
-        yield passed(value["sentence"])
-    else:
-        named = value["named"]
-        yield RuleFinding(
-            "fail", named[0] if named else "", "differs", value["sentence"], value["relative"],
-            value["limit"], value["place"], advice=_ADVICE,
-        )  # fmt: skip
-
-
-def _measured(report: Report, options: Options) -> dict[str, Any] | None:
-    for measurement in report.measurements:
-        value = measurement.value
-        if measurement.probe == PROBE and (value["backend"], value["mode"]) == (
-            options["backend"], options["mode"],
-        ):  # fmt: skip
-            return dict(value)
-    return None
+RUN = OtherRun(
+    probe="compile_equal",
+    keys=("backend", "mode"),
+    unrun="nothing was compiled: only `hookcli check` compiles the model",
+    advice="run `hookcli diff MODEL 'MODEL?compile=BACKEND'` for the tensors of each layer",
+)
 
 
 RULE = Rule(
@@ -68,6 +34,6 @@ RULE = Rule(
         RuleOption("mode", "word", "a mode of torch.compile, such as max-autotune"),
         RuleOption("tolerance", "number", "largest relative difference"),
     ),
-    needs=lambda options: (request_of(options),),
-    judge=judge,
+    needs=RUN.requests,
+    judge=RUN.judge,
 )  # fmt: skip

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from hookcli.rules.other_run import OtherRun
+from hookcli.rules.rule import Rule, RuleOption
 
-from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
-from hookcli.spec.checks import ProbeRequest, request_probe
-
-PROBE = "parallel_equal"
-_ADVICE = "run `hookcli diff` with the plan for the tensors of each layer"
-
-
-def request_of(options: Options) -> ProbeRequest:
-    """Return the request for the ranks that a check needs."""
-    return request_probe(
-        PROBE, plan=options["plan"], mesh=options["mesh"], tolerance=options["tolerance"]
-    )
-
-
-def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """Yield one finding: the layer or parameter that differs first."""
-    value = _measured(report, options)
-    if value is None:
-        yield skipped("no ranks ran the plan: only `hookcli check` starts them")
-    elif value["error"] is not None:
-        yield RuleFinding("error", "", "not run", value["error"], place=value["place"])
-    elif value["equal"]:
-        yield passed(value["sentence"])
-    else:
-        named = value["named"]
-        yield RuleFinding(
-            "fail", named[0] if named else "", "differs", value["sentence"], value["relative"],
-            value["limit"], value["place"], advice=_ADVICE,
-        )  # fmt: skip
-
-
-def _measured(report: Report, options: Options) -> dict[str, Any] | None:
-    for measurement in report.measurements:
-        value = measurement.value
-        if measurement.probe == PROBE and (value["plan"], value["mesh"]) == (
-            options["plan"], options["mesh"],
-        ):  # fmt: skip
-            return dict(value)
-    return None
+RUN = OtherRun(
+    probe="parallel_equal",
+    keys=("plan", "mesh"),
+    unrun="no ranks ran the plan: only `hookcli check` starts them",
+    advice="run `hookcli diff` with the plan for the tensors of each layer",
+)
 
 
 RULE = Rule(
@@ -67,6 +33,6 @@ RULE = Rule(
         RuleOption("mesh", "mesh", "the dimensions of the mesh with their sizes", required=True),
         RuleOption("tolerance", "number", "largest relative difference"),
     ),
-    needs=lambda options: (request_of(options),),
-    judge=judge,
+    needs=RUN.requests,
+    judge=RUN.judge,
 )

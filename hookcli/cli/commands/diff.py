@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from hookcli.cli.diff_sides import (
     OF_COMPILE,
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from hookcli.comparison.tolerance import Tolerances
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
+    from hookcli.report.report import Report
+
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,8 +303,7 @@ def _of_plan(
 ) -> tuple[Diff, tuple[Target, ...], View]:
     """Compare a model with its parallel plan, on ranks of this machine."""
     from hookcli.comparison.plan_diff import compare_plan
-    from hookcli.report.report import Report
-    from hookcli.worker.plans.ranked import PlanRequest, run_plan
+    from hookcli.worker.compared.plan_run import PlanRequest, run_plan
 
     _check_plan_sides(sides, flags)
     plan = plan_of(sides[1])
@@ -309,16 +312,7 @@ def _of_plan(
     )
     targets = parse_targets(flags.output, read=[*a.read, *b.read], console=console, kinds=("diff",))
     request = PlanRequest(a.request.spec, b.request.spec, plan, tolerances.given)
-    outcome = while_watched(
-        functools.partial(run_plan, request),
-        console,
-        targets,
-        lambda: load_renderers(targets, "diff"),
-    )
-    if isinstance(outcome, Report):
-        from hookcli.cli.run_error import run_error
-
-        raise prefix_side(run_error(outcome), "A")
+    outcome = _carried_out(functools.partial(run_plan, request), console, targets)
     source = sides[1].source
     diff = compare_plan(outcome.reference, outcome.compared, outcome.error, plan, source)
     return diff, targets, a.request.view
@@ -332,8 +326,7 @@ def _of_compiled(
 ) -> tuple[Diff, tuple[Target, ...], View]:
     """Compare a model with its compiled form."""
     from hookcli.comparison.compile_diff import compare_compiled
-    from hookcli.report.report import Report
-    from hookcli.worker.compiled.compiled_pair import CompileRequest, run_compiled_pair
+    from hookcli.worker.compared.compiled_run import CompileRequest, run_compiled
 
     if sides[0].is_compiled or sides[0].is_report:
         raise RequestError(
@@ -353,18 +346,28 @@ def _of_compiled(
     b = _side("B", sides[1], "inspect", flags, console)
     targets = parse_targets(flags.output, read=b.read, console=console, kinds=("diff",))
     request = CompileRequest(b.request.spec, settings, tolerances.given)
-    outcome = while_watched(
-        functools.partial(run_compiled_pair, request),
-        console,
-        targets,
-        lambda: load_renderers(targets, "diff"),
-    )
+    outcome = _carried_out(functools.partial(run_compiled, request), console, targets)
+    diff = compare_compiled(outcome.reference, outcome.compared, settings, sides[1].source)
+    return diff, targets, b.request.view
+
+
+def _carried_out(
+    run: Callable[..., _Outcome | Report], console: Console, targets: tuple[Target, ...]
+) -> _Outcome:
+    """Run a model and another form of it.
+
+    Raises
+    ------
+    RequestError : the model alone, side A, failed.
+    """
+    from hookcli.report.report import Report
+
+    outcome = while_watched(run, console, targets, lambda: load_renderers(targets, "diff"))
     if isinstance(outcome, Report):
         from hookcli.cli.run_error import run_error
 
         raise prefix_side(run_error(outcome), "A")
-    diff = compare_compiled(outcome.reference, outcome.compared, settings, sides[1].source)
-    return diff, targets, b.request.view
+    return outcome
 
 
 def _check_plan_sides(sides: tuple[SideText, SideText], flags: _Flags) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hookcli.errors import HookcliError
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.spec.compared.parallel import COMPARED, ParallelPlan, ParallelRun, Role
 from hookcli.spec.request import Attempt, DistributedSpec, SideSpec, Spec
 from hookcli.whole_files import private_folder
 from hookcli.worker.attempts import run_within
+from hookcli.worker.compared.sides import compared_value, running
 from hookcli.worker.process import start_ahead
 from hookcli.worker.progress.screen import labelled
 from hookcli.worker.ranks import Ranks
@@ -72,16 +72,15 @@ class _PlanRun:
         with contextlib.suppress(OSError):  # reported when the run itself cannot start
             for _ in range(self._request.plan.mesh.ranks):
                 start_ahead(path)  # they import torch while the reference runs
-        with _naming("A"), labelled("A"):
+        with running("A"):
             a = self._reference(meanwhile)
         if a.error is not None:
             return a
-        with _naming("B"), labelled("B"):
+        with running("B"):
             error = self._ranks()
         with labelled("comparing"):
             report = run_within(self._as("judge", self._request.b), self._limits, self._check)
-        value = next(m.value for m in report.report.measurements if m.probe == COMPARED)
-        return PlanOutcome(a, value, error)
+        return PlanOutcome(a, compared_value(report.report, COMPARED), error)
 
     def _as(self, role: Role, spec: Spec) -> Spec:
         """Return the request of one process of this run."""
@@ -104,13 +103,3 @@ class _PlanRun:
             spec, run=dataclasses.replace(spec.run, distributed=distributed, steps=1)
         )
         return Ranks(spec, self._limits, self._check).run(Attempt("real")).report.error
-
-
-@contextlib.contextmanager
-def _naming(side: str) -> Any:
-    """Add the side to the message of an error."""
-    try:
-        yield
-    except HookcliError as error:
-        error.message = f"{side}: {error.message}"
-        raise

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hookcli.errors import HookcliError
 from hookcli.report.report import Report
 from hookcli.spec.compared.compiled import COMPARED, CompiledRun, CompileSettings
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.whole_files import private_folder
 from hookcli.worker.attempts import run_within
+from hookcli.worker.compared.sides import compared_value, running
 from hookcli.worker.process import start_ahead
-from hookcli.worker.progress.screen import labelled
 from hookcli.worker.worker import Limits
 
 
@@ -38,7 +37,7 @@ class CompileOutcome:
     compared: dict[str, Any]
 
 
-def run_compiled_pair(
+def run_compiled(
     request: CompileRequest, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
 ) -> CompileOutcome | Report:
     """Run the reference and the compiled model; return the reference's report if it failed.
@@ -53,20 +52,19 @@ def run_compiled_pair(
     with private_folder() as folder:
         with contextlib.suppress(OSError):  # reported when the run itself cannot start
             start_ahead(sys.executable if python is None else python.path)
-        with _naming("A"), labelled("A"):
+        with running("A"):
             side = SideSpec("a", folder, weights=True)
             spec = dataclasses.replace(_plain(request.spec), side=side)
             a = run_within(spec, limits, check, meanwhile).report
         if a.error is not None:
             return a
-        with _naming("B"), labelled("B, compiled"):
+        with running("B", "B, compiled"):
             run = CompiledRun(request.settings, folder, request.tolerances)
             spec = dataclasses.replace(_plain(request.spec), compiled=run)
             report = run_within(spec, limits, check).report
         if report.error is not None:
             return report
-        value = next(m.value for m in report.measurements if m.probe == COMPARED)
-        return CompileOutcome(a, value)
+        return CompileOutcome(a, compared_value(report, COMPARED))
 
 
 def _plain(spec: Spec) -> Spec:
@@ -75,13 +73,3 @@ def _plain(spec: Spec) -> Spec:
     return dataclasses.replace(
         spec, command="inspect", run=settings, hooks=(), checks=(), probes=(), suppressions=()
     )
-
-
-@contextlib.contextmanager
-def _naming(side: str) -> Any:
-    """Add the side to the message of an error."""
-    try:
-        yield
-    except HookcliError as error:
-        error.message = f"{side}: {error.message}"
-        raise

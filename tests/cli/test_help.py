@@ -38,6 +38,7 @@ FLAGS = {
         "--config",
         "--python",
         "--eager",
+        "--compiled",
         "--steps",
         "--preset",
         "--kinds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -51,6 +51,20 @@ class _Eager:
     bad_input: torch.Tensor | None = None
 
 
+class _Place(NamedTuple):
+    """What was written of one tensor, still on the device, and where it is in the order."""
+
+    order: tuple[int, int, int]
+    name: str
+    module: nn.Module
+    row: torch.Tensor
+    gradient: torch.Tensor | None
+    sort: tuple[tuple[int | None, ...] | None, torch.dtype | None]
+    path: str
+    bad: torch.Tensor | None = None
+    compiled: bool = True
+
+
 @dataclass(slots=True)
 class TracedLayers:
     """The hooks of a process whose figures compiled code writes.
@@ -64,6 +78,7 @@ class TracedLayers:
     _handles: list[Any] = field(default_factory=list)
     _eager: dict[int, list[_Eager]] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)  # ids of roots
+    _of_root: dict[int, tuple[int, list[tuple[str, nn.Module, Any]]]] = field(default_factory=dict)
     _many: int = 0
 
     def attach(self, root: nn.Module) -> None:
@@ -91,83 +106,94 @@ class TracedLayers:
 
     def reset(self, root: nn.Module) -> None:
         """Forget what was written so far for the modules of a root, and open it."""
-        hooks = [hook for _, _, hook in self._hooks_in(root)]
-        rows = [row for hook in hooks for row in hook.rows()]
+        rows = []
+        for _, _, hook in self._hooks_in(root):
+            rows += hook.rows()
+            for probe in hook.probes():
+                probe.grad = None
         if rows:
             with torch.no_grad():
                 foreach_zero_(rows)
-        for hook in hooks:
-            for probe in hook.probes():
-                probe.grad = None
         self._close(root)
         self._open.add(id(root))
 
     def _close(self, root: nn.Module) -> None:
         self._open.discard(id(root))
-        for _, module, _ in self._hooks_in(root):
-            self._many -= len(self._eager.pop(id(module), ()))
+        if self._eager:
+            for _, module, _ in self._hooks_in(root):
+                self._many -= len(self._eager.pop(id(module), ()))
 
-    def _hooks_in(self, root: nn.Module) -> Iterator[tuple[str, nn.Module, Any]]:
-        for module, names in module_tree.modules(root):
-            hook = self._hooks.get(id(module))
-            if hook is not None:
-                yield names[0], module, hook
+    def _hooks_in(self, root: nn.Module) -> list[tuple[str, nn.Module, Any]]:
+        """Return the hooks of a root with the names of their modules, parents first."""
+        known, found = self._of_root.get(id(root), (0, []))
+        if known != len(self._hooks):
+            found = [
+                (names[0], module, self._hooks[id(module)])
+                for module, names in module_tree.modules(root)
+                if id(module) in self._hooks
+            ]
+            self._of_root[id(root)] = len(self._hooks), found
+        return found
 
     def read(self, root: nn.Module) -> list[TracedFigures]:
         """Return the figures since the last reset, in the order in which traced calls ended.
 
-        It waits for the device, and closes the root.
+        It waits for the device once, and closes the root.
         """
-        found: list[tuple[tuple[int, int, int], TracedFigures]] = []
+        hooks = self._hooks_in(root)
+        places: list[_Place] = []
         after = 0
-        hooks = list(self._hooks_in(root))
         for number, (name, module, hook) in enumerate(hooks):
             after = min(hook.traced.values(), default=after)
-            for figures, order in self._of_hook(name, module, hook):
-                # A call whose code was compiled for another module follows the one before it, and
-                # ends after the calls inside of it.
-                last = _last_below(hooks, number)
-                found.append(((after if order is None else order, last, -number), figures))
+            # A call whose code was compiled for another module follows the one before it, and
+            # ends after the calls inside of it.
+            rest = _last_below(hooks, number), -number
+            places += [
+                _Place(
+                    (hook.traced.get(key, after), *rest), name, module, row, probe.grad,
+                    self.slots.sort(hook, key) or (None, None), self.slots.places[key].path,
+                )
+                for key, row, probe in zip(hook.keys, hook.rows(), hook.probes(), strict=True)
+            ]  # fmt: skip
+            places += [
+                _Place(
+                    (one.order, *rest), name, module, one.values, one.gradient,
+                    (one.shape, one.dtype), one.path, bad=one.bad_input, compiled=False,
+                )
+                for one in self._eager.get(id(module), ())
+            ]  # fmt: skip
         self._close(root)
-        found.sort(key=lambda pair: pair[0])
-        return [figures for _, figures in found]
+        places.sort(key=lambda place: place.order)
+        values = _values([place.row for place in places])
+        gradients = _values([place.gradient for place in places])
+        bad = _values([place.bad for place in places])
+        found = (self._figures(*one) for one in zip(places, values, gradients, bad, strict=True))
+        return [figures for figures in found if figures is not None]
 
-    def _of_hook(
-        self, name: str, module: nn.Module, hook: Any
-    ) -> Iterator[tuple[TracedFigures, int | None]]:
+    def _figures(
+        self,
+        place: _Place,
+        row: list[float] | None,
+        gradient: list[float] | None,
+        bad: list[float] | None,
+    ) -> TracedFigures | None:
+        """Return the figures of a place; None if nothing was written there."""
         columns = self.slots.columns
-        rows, probes = _lists(hook.rows()), hook.probes()
-        for key, row, probe in zip(hook.keys, rows, probes, strict=True):
-            if not row[0]:
-                continue
-            shape, dtype = self.slots.sort(hook, key) or (None, None)
-            figures = TracedFigures(
-                name,
-                module,
-                int(row[0]),
-                shape,
-                dtype,
-                self.slots.places[key].path,
-                _means(row, columns) or {},
-                None if probe.grad is None else _means(probe.grad.tolist(), columns),
-                int(row[len(columns)]) if len(row) > len(columns) else None,
-                compiled=True,
-            )
-            yield figures, hook.traced.get(key)
-        for one in self._eager.get(id(module), ()):
-            figures = TracedFigures(
-                name,
-                module,
-                1,
-                one.shape,
-                one.dtype,
-                one.path,
-                _means(one.values.tolist(), columns) or {},
-                None if one.gradient is None else _means(one.gradient.tolist(), columns),
-                None if one.bad_input is None else int(one.bad_input),
-                compiled=False,
-            )
-            yield figures, one.order
+        if row is None or not row[0]:
+            return None
+        if len(row) > len(columns):
+            bad = row[len(columns) :]
+        return TracedFigures(
+            place.name,
+            place.module,
+            int(row[0]),
+            *place.sort,
+            place.path,
+            _means(row, columns) or {},
+            None if gradient is None else _means(gradient, columns),
+            None if bad is None else int(bad[0]),
+            place.compiled,
+        )
 
     def _observe(self, module: nn.Module, given: Any, output: Any) -> None:
         """Observe a call outside of compiled code."""
@@ -223,9 +249,17 @@ def _last_below(hooks: Sequence[tuple[str, nn.Module, Any]], number: int) -> int
     return last
 
 
-def _lists(rows: Sequence[torch.Tensor]) -> list[list[float]]:
-    """Return the values of rows of one size, which are on one device."""
-    found: list[list[float]] = torch.stack(list(rows)).tolist() if rows else []
+def _values(tensors: Sequence[torch.Tensor | None]) -> list[list[float] | None]:
+    """Return the values of small tensors; those of one device and size are read at once."""
+    groups: dict[tuple[torch.device, int], list[int]] = {}
+    for i, tensor in enumerate(tensors):
+        if tensor is not None:
+            groups.setdefault((tensor.device, tensor.numel()), []).append(i)
+    found: list[list[float] | None] = [None] * len(tensors)
+    for numbers in groups.values():
+        together = torch.stack([tensors[i].detach().reshape(-1) for i in numbers])  # type: ignore[union-attr]
+        for i, values in zip(numbers, together.tolist(), strict=True):
+            found[i] = values
     return found
 
 

@@ -12,23 +12,27 @@ from hookcli.training.guard import Guard
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import modules_with
 
+_TRIES = 4  # searches for a wrapper, which look at all references to the root
+
 
 class CompiledCalls:
     """Hooks on the wrappers of roots: compiled code contains neither them nor what they do."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._watched: set[int] = set()
+        self._tried: dict[int, int] = {}  # by the id of a root
         self._handles: list[Any] = []
 
     def watch(self, root: RootWatch) -> None:
         """Note the calls of a root from now on, if `torch.compile(root)` is what is called."""
-        if id(root) in self._watched or torch.compiler.is_compiling():
+        tried = self._tried.get(id(root), 0)
+        if tried >= _TRIES or torch.compiler.is_compiling():
             return
         wrapper = _wrapper_of(root.root)
         if wrapper is None:
+            self._tried[id(root)] = tried + 1
             return
-        self._watched.add(id(root))
+        self._tried[id(root)] = _TRIES
         register: Any = wrapper.register_forward_pre_hook
         self._handles += [
             register(_Hook(self._guard(_Begins(root))), with_kwargs=True),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
 from typing import Any
-
-from torch import nn
 
 from hookcli.hooks.traced.layers import TracedLayers
 from hookcli.hooks.traced.slots import ALL, NORM, Slots
@@ -16,7 +15,7 @@ from hookcli.training.compiled.reachable import modules_of
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.bad_layer import BadLayer, bad_layer
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.records import Record
+from hookcli.training.records import Record, parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import owner_of, unwrap
 
@@ -34,13 +33,12 @@ class GraphLayers:
         self._calls = CompiledCalls(guard)
         self._optimizers: list[Any] = []  # weak references to those that were constructed
         self._is_told = False
-        self._attached: set[int] = set()
 
     def compiling(self, compiled: Any) -> None:
         """Attach hooks to the modules that the script compiles, or that a function can call."""
         self._be_told()
         for module in modules_of(compiled):
-            self._attach(unwrap(module)[0])
+            self.layers.attach(unwrap(module)[0])
 
     def _be_told(self) -> None:
         """Be told before each compilation: modules may only be known as parameters until then."""
@@ -66,12 +64,9 @@ class GraphLayers:
             optimizer = reference()
             if optimizer is None:
                 continue
-            parameters = [p for group in optimizer.param_groups for p in group["params"]]
-            if id(optimizer) not in self._attached:
-                self._attached.add(id(optimizer))
-                owner = owner_of(parameters)
-                if owner is not None:
-                    self._attach(owner)
+            owner = owner_of(parameters_of(optimizer))
+            if owner is not None:
+                self.layers.attach(owner)
 
     def constructed(self, optimizer: Any) -> None:
         """Note an optimizer, whose constructor begins."""
@@ -83,9 +78,6 @@ class GraphLayers:
         for root in list(self._seen.roots.values()):
             if root.compiled:
                 self._calls.watch(root)
-
-    def _attach(self, module: nn.Module) -> None:
-        self.layers.attach(module)
 
     def before_step(self, record: Record, step: int) -> None:
         """Read what was written for the root of a record in a sampled step."""
@@ -119,6 +111,10 @@ class GraphLayers:
         """Remove the hooks."""
         self.layers.detach()
         self._calls.stop()
+        if self._is_told and compile_callbacks is not None:
+            self._is_told = False
+            with contextlib.suppress(ValueError):  # the script has removed all callbacks
+                compile_callbacks.remove_start_callback(self._compilation_begins)
 
     def notes(self) -> list[str]:
         """Return notes about calls whose figures compiled code does not write."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from torch import nn
 
 _MOST = 10_000  # objects that are looked at
+_MOST_HELD = 1_000  # in one container: a dataset may have millions
 _DEPTH = 4
 
 
@@ -55,9 +57,9 @@ def _held(value: Any) -> Iterator[Any]:
             if name in value.__globals__:
                 yield value.__globals__[name]
     elif isinstance(value, dict):
-        yield from list(value.values())
+        yield from itertools.islice(list(value.values()), _MOST_HELD)
     elif isinstance(value, list | tuple):
-        yield from value
+        yield from value[:_MOST_HELD]
     elif not isinstance(value, type | types.ModuleType) and _is_of_user(value):
         own = getattr(value, "__dict__", None)
         if type(own) is dict:

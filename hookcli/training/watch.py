@@ -36,6 +36,7 @@ from hookcli.torch_private import (
 from hookcli.training.backward import BackwardPass, passes_of_step
 from hookcli.training.backward_passes import BackwardPasses
 from hookcli.training.bad_step import first_non_finite
+from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.compiled.eager_samples import EagerSamples
 from hookcli.training.compiled.graph_layers import GraphLayers
 from hookcli.training.guard import Guard
@@ -87,12 +88,11 @@ class Watch:
             compiled=self._compiled,
             sink=self._sink,
         )
-        self._graphs: GraphLayers | None = None
-        if job.training.compiled in ("layers", "statistics"):
-            self._graphs = GraphLayers(self._seen, self._guard)
-        self._eager_samples: EagerSamples | None = None
+        self._inside = CompiledCode()
         if job.training.compiled == "eager-samples":
-            self._eager_samples = EagerSamples(self._calls)
+            self._inside = EagerSamples(self._calls)
+        elif job.training.compiled is not None:
+            self._inside = GraphLayers(self._seen, self._guard)
         self._trained = TrainedRoots(
             self._seen,
             add_root=self._calls.add_root,
@@ -125,10 +125,7 @@ class Watch:
         if error is None or error.__context__ is None:  # else PyTorch may iterate over these
             self._calls.unhook()
             self._calls.forget_end()
-            if self._graphs is not None:
-                self._graphs.stop()
-        if self._eager_samples is not None:
-            self._eager_samples.stop()
+            self._inside.stop()
         for root in self._seen.roots.values():
             root.stop()
         self._calls.forget_compiling()
@@ -150,10 +147,7 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        if self._graphs is not None:
-            self._graphs.stop()
-        if self._eager_samples is not None:
-            self._eager_samples.stop()
+        self._inside.stop()
         self._torch_calls.stop()
         self._children.stop()
         for root in self._seen.roots.values():
@@ -174,8 +168,7 @@ class Watch:
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
-        if self._graphs is not None:
-            self._seen.notes += self._graphs.notes()
+        self._seen.notes += self._inside.notes()
         report = self._with_facts(self._seen.report(records, script))
         self._guard.is_open = True
         self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
@@ -203,15 +196,11 @@ class Watch:
         place = places.of_frame(frame)
         for tell in self._observers.constructed:
             tell(optimizer, place)
-        if self._graphs is not None:
-            self._graphs.constructed(optimizer)
+        self._inside.constructed(optimizer)
 
     def _compiled(self, compiled: Any) -> None:
         """Tell that the script compiles a module or a function."""
-        if self._graphs is not None:
-            self._graphs.compiling(compiled)
-        if self._eager_samples is not None:
-            self._eager_samples.compiling(sampled=self._next_is_sampled())
+        self._inside.compiling(compiled, sampled=self._next_is_sampled())
 
     def _next_is_sampled(self) -> bool:
         """Return whether the next step of a record is sampled, or the first one of the script."""
@@ -338,8 +327,7 @@ class Watch:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
-                if self._graphs is not None:
-                    self._graphs.before_step(record, record.steps.total)
+                self._inside.before_step(record, record.steps.total)
             step = record.begin(
                 own,
                 forwards=record.root.forwards,
@@ -375,8 +363,8 @@ class Watch:
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
                 self._end_step(record, own)
         self._backward.ended_step()
-        if self._eager_samples is not None:
-            self._eager_samples.next(sampled=self._next_is_sampled())
+        if self._seen.compiles:
+            self._inside.after_steps(sampled=self._next_is_sampled())
         self._after_steps(records)
         if not self._stepping:
             self._resting.step_ended(optimizer, records)
@@ -405,8 +393,7 @@ class Watch:
         root.ended_step(step.step)
         self._backward.awaited.discard(id(record))
         next_is_sampled = self._is_sampled_in(record)
-        if self._graphs is not None:
-            self._graphs.after_step(root, sampled=next_is_sampled)
+        self._inside.after_step(root, sampled=next_is_sampled)
         if record.is_never_zeroed or next_is_sampled:
             record.keep_gradient_norms()
             self._backward.awaited.add(id(record))
@@ -479,7 +466,7 @@ class Watch:
                 step,
                 self._backward.of_step(self._trained.with_same_optimizer(record)),
                 self._seen.job,
-                None if self._graphs is None else self._graphs.first_bad(record, step.step),
+                self._inside.first_bad(record, step.step),
             )
         finally:
             guard.is_open = True

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.root_calls import RootCalls
 
 
-class EagerSamples:
+class EagerSamples(CompiledCode):
     """Switches compiled code off before a sampled step begins, and on again after it.
 
     While it is off, compiled functions run as they are written, and the hooks on all modules see
@@ -22,15 +23,15 @@ class EagerSamples:
         self._stance: Any = None
         self._is_compiling = False
 
-    def compiling(self, *, sampled: bool) -> None:
-        """Begin at the first call of torch.compile; the step that runs is sampled or not."""
+    def compiling(self, compiled: Any, *, sampled: bool) -> None:
+        """Begin at the first call of torch.compile."""
         if not self._is_compiling:
             self._is_compiling = True
             # OptimizedModule warns about the hooks on all modules, which see through it.
             warnings.filterwarnings("ignore", "Using `torch.compile.*global hooks", UserWarning)
-        self.next(sampled=sampled)
+        self.after_steps(sampled=sampled)
 
-    def next(self, *, sampled: bool) -> None:
+    def after_steps(self, *, sampled: bool) -> None:
         """Prepare for a step that is sampled or not."""
         if not self._is_compiling:
             return

@@ -11,6 +11,7 @@ from hookcli.hooks.traced.layers import TracedLayers
 from hookcli.hooks.traced.slots import ALL, NORM, Slots
 from hookcli.torch_private import compile_callbacks
 from hookcli.training.compiled.compiled_calls import CompiledCalls
+from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.compiled.reachable import modules_of
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.bad_layer import BadLayer, bad_layer
@@ -20,7 +21,7 @@ from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import owner_of, unwrap
 
 
-class GraphLayers:
+class GraphLayers(CompiledCode):
     """Attaches hooks before code is compiled, and reads at sampled steps what they wrote."""
 
     def __init__(self, seen: ObservedScript, guard: Guard) -> None:
@@ -34,7 +35,7 @@ class GraphLayers:
         self._optimizers: list[Any] = []  # weak references to those that were constructed
         self._is_told = False
 
-    def compiling(self, compiled: Any) -> None:
+    def compiling(self, compiled: Any, *, sampled: bool) -> None:
         """Attach hooks to the modules that the script compiles, or that a function can call."""
         self._be_told()
         for module in modules_of(compiled):

@@ -184,33 +184,26 @@ class Quotient(nn.Module):
         return x / x.abs().sum(1, keepdim=True)
 
 
-def divides(net):
+class Drops(Block):
+    def forward(self, x):
+        return self.layer(self.norm(x))
+
+
+def divides(net, form=whole):
+    """Divide what the first block gives by its sum, which is 0 once its weights are."""
+    net[0].__class__ = Drops
     net.insert(1, Quotient())
-    return whole(net)
+    return form(net)
 
 
-def to_zero(net, step):
-    if step == 3:
-        with torch.no_grad():
-            net[0].layer.weight.zero_()
-            net[0].layer.bias.zero_()
+def zeros(net, step):
+    for parameter in net[0].parameters():
+        parameter.data.mul_(0 if step == 3 else 1)
 
 
 @pytest.mark.parametrize("mode", ["layers", "statistics"])
 def test_the_layer_that_makes_nan_is_named_with_its_operator(mode):
-    def zeros(net, step):
-        for parameter in net[0].parameters():
-            parameter.data.mul_(0 if step == 3 else 1)
-
-    class Drops(Block):
-        def forward(self, x):
-            return self.layer(self.norm(x))
-
-    def form(net):
-        net[0].__class__ = Drops
-        return divides(net)
-
-    report, ended = watched(loop(form, [], spoil=zeros), compiled=mode, stop_on="nonfinite")
+    report, ended = watched(loop(divides, [], spoil=zeros), compiled=mode, stop_on="nonfinite")
     assert ended == "stopped"
     first = report.first_non_finite
     assert (first.step, first.layer, first.operator) == (3, "1", "torch.div")
@@ -219,20 +212,7 @@ def test_the_layer_that_makes_nan_is_named_with_its_operator(mode):
 
 def test_without_a_batch_compiled_code_names_the_layer():
     """A compiled function hides the batch; what was written is of this step alone."""
-
-    class Drops(Block):
-        def forward(self, x):
-            return self.layer(self.norm(x))
-
-    def zeros(net, step):
-        for parameter in net[0].parameters():
-            parameter.data.mul_(0 if step == 3 else 1)
-
-    def form(net):
-        net[0].__class__ = Drops
-        net.insert(1, Quotient())
-        return function(net)
-
+    form = functools.partial(divides, form=function)
     report, _ = watched(loop(form, [], spoil=zeros), compiled="layers", stop_on="nonfinite")
     first = report.first_non_finite
     assert (first.layer, first.found_by) == ("1", "compiled")
@@ -245,20 +225,7 @@ def test_without_a_batch_compiled_code_names_the_layer():
 
 def test_a_step_whose_forward_was_not_seen_is_not_said_to_be_finite():
     """Nothing is replayed, so that nothing is said of the outputs of the model."""
-
-    class Drops(Block):
-        def forward(self, x):
-            return self.layer(self.norm(x))
-
-    def zeros(net, step):
-        for parameter in net[0].parameters():
-            parameter.data.mul_(0 if step == 3 else 1)
-
-    def form(net):
-        net[0].__class__ = Drops
-        return divides(net)
-
-    report, _ = watched(loop(form, [], spoil=zeros), stop_on="nonfinite")
+    report, _ = watched(loop(divides, [], spoil=zeros), stop_on="nonfinite")
     assert "outputs of the model are finite" not in (report.first_non_finite.reason or "")
     judged = judge_training(report, with_training_set(()))
     row = next(row for row in all_checks(judged) if row.rule == "finite" and row.status == "fail")

@@ -26,7 +26,7 @@ def break_lines(account: CompilerAccount) -> list[str]:
     often = sorted(account.recompilations, key=lambda row: -row.count)
     lines += [
         f"{escape(row.function)} was compiled again {counted(row.count, 'time')}{_at(row.place)}: "
-        f"{escape(row.guard)} did not hold"
+        f"a guard failed: {escape(row.guard)}"
         for row in often[:_MOST]
     ]
     lines += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ class _Eager:
 class _Place(NamedTuple):
     """What was written of one tensor, still on the device, and where it is in the order."""
 
-    order: tuple[int, int, int]
+    order: tuple[int, int, int, int]
     name: str
     module: nn.Module
     row: torch.Tensor
@@ -145,19 +146,19 @@ class TracedLayers:
         after = 0
         for number, (name, module, hook) in enumerate(hooks):
             after = min(hook.traced.values(), default=after)
-            # A call whose code was compiled for another module follows the one before it, and
-            # ends after the calls inside of it.
+            # A call whose code was compiled for another module follows the one before it; among
+            # several, in the order of that code, and each after the calls inside of it.
             rest = _last_below(hooks, number), -number
             places += [
                 _Place(
-                    (hook.traced.get(key, after), *rest), name, module, row, probe.grad,
+                    self._order(hook, key, after, rest), name, module, row, probe.grad,
                     self.slots.sort(hook, key) or (None, None), self.slots.places[key].path,
                 )
                 for key, row, probe in zip(hook.keys, hook.rows(), hook.probes(), strict=True)
             ]  # fmt: skip
             places += [
                 _Place(
-                    (one.order, *rest), name, module, one.values, one.gradient,
+                    (one.order, sys.maxsize, *rest), name, module, one.values, one.gradient,
                     (one.shape, one.dtype), one.path, bad=one.bad_input, compiled=False,
                 )
                 for one in self._eager.get(id(module), ())
@@ -169,6 +170,14 @@ class TracedLayers:
         bad = _values([place.bad for place in places])
         found = (self._figures(*one) for one in zip(places, values, gradients, bad, strict=True))
         return [figures for figures in found if figures is not None]
+
+    def _order(
+        self, hook: Any, key: str, after: int, rest: tuple[int, int]
+    ) -> tuple[int, int, int, int]:
+        """Return where a place is in the order, as far as it is known."""
+        if key in hook.traced:
+            return hook.traced[key], 0, *rest
+        return after, self.slots.places[key].orders.get(hook.sizes, 0), *rest
 
     def _figures(
         self,

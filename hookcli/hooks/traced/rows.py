@@ -21,6 +21,8 @@ VALUES, GRADIENTS = (
     for of in ("value", "gradient")
 )
 
+MEAN = "mean of "  # begins the note of a call whose code ran several times
+
 
 @dataclass(slots=True)
 class LayerSteps:
@@ -117,7 +119,7 @@ def _note_output(call: CallNote, layer: TracedFigures) -> None:
     """Add a tensor to the outputs of a call."""
     call.outputs.append(_leaf(layer, layer.path))
     if layer.calls > 1:
-        note = f"mean of {counted(layer.calls, 'call')}"
+        note = f"{MEAN}{counted(layer.calls, 'call')}"
         if note not in call.notes:
             call.notes.append(note)
 

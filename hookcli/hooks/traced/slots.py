@@ -33,13 +33,15 @@ Sizes: TypeAlias = tuple[tuple[int, ...], ...]
 class Place:
     """A place: Dynamo's number of the compilation, and the path of the tensor in the output.
 
-    `sorts` are the shapes and dtypes with which calls were traced, by the sizes of the parameters
-    of their modules: of a module whose code was compiled for another one nothing else is known.
+    `sorts` are the shapes and dtypes with which calls were traced, and `orders` when they were, by
+    the sizes of the parameters of their modules: of a module whose code was compiled for another
+    one nothing else is known.
     """
 
     graph: str
     path: str
     sorts: dict[Sizes, set[Sort]] = field(default_factory=dict)
+    orders: dict[Sizes, int] = field(default_factory=dict)
 
 
 class Spot(NamedTuple):
@@ -115,7 +117,8 @@ class Slots:
             for one in self._hooks[hook.kind]:
                 one.make_room(key)
         key = self._spots[spot]
-        hook.traced.setdefault(key, next(self.order))
+        order = hook.traced.setdefault(key, next(self.order))
+        self.places[key].orders.setdefault(hook.sizes, order)
         self._last = hook, key
         return key
 

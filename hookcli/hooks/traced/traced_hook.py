@@ -50,7 +50,6 @@ class TracedHook(Portable, guarded=True):
         self.device = _device_of(module)
         self.sizes = tuple(tuple(p.shape) for p in module._parameters.values() if p is not None)
         self.is_fresh = self.kind in _FRESH and not module._forward_hooks
-        self.writes = getattr(module, "inplace", False) is True
         self.is_wide = slots.is_wide
         self.keys: list[str] = []
         self.traced: dict[str, int] = {}
@@ -127,8 +126,8 @@ class TracedHook(Portable, guarded=True):
     def seen(self, tensor: torch.Tensor, given: Any, path: str) -> torch.Tensor | None:
         """Return the tensor so that figures of it and of its gradient are written.
 
-        An input that is returned as it was may be used elsewhere: its gradient would be a part of
-        what hooks on the tensor are given. One that was written to in place is a new value.
+        An input that is returned, written to or not, may be used elsewhere too: what passes here
+        would be a part of the gradient that a hook on the tensor is given.
         """
         if tensor.dtype not in _DTYPES or tensor.layout is not torch.strided or tensor.is_nested:
             return None
@@ -137,7 +136,7 @@ class TracedHook(Portable, guarded=True):
             return None
         is_own = True
         for value in given:
-            if value is tensor and not self.writes:
+            if value is tensor:
                 is_own = False
         key = self.take(path)
         if key == NONE:

@@ -66,7 +66,7 @@ def _order(row: Recompilation) -> tuple[int, int]:
 
 
 def _why(row: Recompilation | None) -> str:
-    return "" if row is None else f": the guard {row.guard} did not hold"
+    return "" if row is None else f": a guard failed, {row.guard}"
 
 
 RULE = Rule(

@@ -195,7 +195,9 @@ def test_norms_are_those_of_hooks_without_the_compiler(kind):
         assert len(found[name]) == len(rows), name
         for (norm, gradient), (norm_, gradient_) in zip(found[name], rows, strict=True):
             assert norm == pytest.approx(norm_, rel=1e-5), name
-            if gradient is None or gradient_ is None:
+            if name.endswith(("relu", "same")):  # they return their input
+                assert gradient is None, name
+            elif gradient is None or gradient_ is None:
                 assert gradient is gradient_, name
             else:
                 assert gradient == pytest.approx(gradient_, rel=1e-4), name
@@ -260,8 +262,9 @@ def test_code_is_compiled_once_for_blocks_of_one_class():
     net(torch.randn(3, 4, 8, requires_grad=True)).square().mean().backward()
     for name in ("0.up", "3.up", "3.down", "2.norm"):
         assert found[name][0][0] == pytest.approx(seen[name][0][0], rel=1e-5)
-    order = [one for one in found if "." in one]
-    assert order[:4] == ["0.norm", "0.up", "0.relu", "0.down"]
+    # Only the first block was traced: the others have its order.
+    parts = ("norm", "up", "relu", "down", "")
+    assert list(found)[:-1] == [f"{i}.{part}".rstrip(".") for i in range(4) for part in parts]
 
 
 def test_what_may_not_write_is_left_out():

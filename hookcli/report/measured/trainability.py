@@ -244,7 +244,7 @@ class MaskedShares(TypedDict):
 class ScaledShares(TypedDict):
     """By which number the shares of a softmax are multiplied afterwards."""
 
-    factor: Number
+    factor: Real
     module: str | None
     place: str | None
 
@@ -252,12 +252,11 @@ class ScaledShares(TypedDict):
 class SharpScores(TypedDict):
     """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
 
-    `share` is that of the rows with a weight above 0.9, and `largest` the mean largest weight.
+    `share` is that of the rows with a weight above 0.9.
     """
 
     terms: Size
-    share: Number
-    largest: Number
+    share: Real
     module: str | None
     place: str | None
 

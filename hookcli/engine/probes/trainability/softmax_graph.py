@@ -5,6 +5,7 @@ Shares are replayed through the operators that move elements, up to the product 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -237,7 +238,7 @@ def scaled_shares(
             (behind,) = after
             if behind.name() in ("MulBackward0", "DivBackward0"):
                 factor = _number_of(behind)
-                changes = factor is not None and abs(factor - 1) > _NORMALISED
+                changes = factor is not None and _NORMALISED < abs(factor - 1) < math.inf
                 if changes and _is_summed(behind, users):
                     yield behind, {"factor": factor}
                 break
@@ -279,7 +280,7 @@ def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
         largest = shares.amax(dim)
         share = float((largest > _SHARP).double().mean())
         if terms >= _TERMS and share >= _ROWS:
-            yield node, {"terms": terms, "share": share, "largest": float(largest.mean())}
+            yield node, {"terms": terms, "share": share}
 
 
 def _unscaled_product(softmax: Node) -> Node | None:

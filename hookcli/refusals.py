@@ -6,6 +6,7 @@ import errno
 import os
 
 from hookcli.errors import RequestError
+from hookcli.handler_errors import is_of_handler
 
 _RAISE_FILES = "raise the limit of open files, as with `ulimit -n 1024`"
 _FREE_SPACE = "free disk space, or set TMPDIR to another folder"
@@ -41,12 +42,16 @@ def is_short_of(error: BaseException) -> bool:
     )
 
 
-def raise_if_out_of_memory(error: BaseException) -> None:
-    """Raise MemoryError if an error tells that memory ran out: of what it ended, nothing is known.
+def raise_if_external(error: BaseException) -> None:
+    """Raise an error that the code it ended did not cause: of that code, nothing is known.
 
-    PyTorch raises RuntimeError for memory of the processor, and torch.OutOfMemoryError for a GPU's.
-    Code that takes an error as "has no values" or "does not run" calls this first.
+    Memory ran out, and this raises MemoryError; or a handler of a signal, which Python may call
+    between any two instructions, raised the error. PyTorch raises RuntimeError for memory of the
+    processor, and torch.OutOfMemoryError for a GPU's. Code that takes an error as "has no values"
+    or "does not run" calls this first.
     """
+    if is_of_handler(error):
+        raise error
     text = str(error) if isinstance(error, RuntimeError) else ""
     is_of_torch = any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__)
     if isinstance(error, MemoryError) or is_of_torch or any(part in text for part in _OF_TORCH):

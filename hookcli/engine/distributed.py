@@ -30,7 +30,7 @@ from hookcli.models.batch import Batch
 from hookcli.models.failures import text_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.distributed import BucketRow, Distributed, UnitRow, UnreachedRow
 from hookcli.report.findings import Measurement
 from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
@@ -260,7 +260,7 @@ def find_unused_parameters(model: Model, batch: Batch, plan: Plan) -> list[str] 
                 if info.tensor.requires_grad and info.tensor.grad is None
             ]
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.torch_private import FakeTensor
 
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # by size in bytes
@@ -29,7 +29,7 @@ def same_bits(first: torch.Tensor, other: torch.Tensor) -> bool:
             for a, b in zip(first_parts, other_parts, strict=True)
         )
     except Exception as error:  # noqa: BLE001  # a subclass of the user's may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return written(first) == written(other)
 
 

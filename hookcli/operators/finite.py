@@ -9,7 +9,7 @@ import torch
 
 from hookcli.models.bits import once
 from hookcli.models.nested import dtype_name, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 
 _CHUNK = 1 << 24  # elements that are counted at a time
 
@@ -63,7 +63,7 @@ def counts_of(tensor: torch.Tensor) -> dict[str, int] | None:
     try:
         return figures(tensor)
     except (RuntimeError, NotImplementedError) as error:  # an unsupported layout or device
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 

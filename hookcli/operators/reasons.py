@@ -15,7 +15,7 @@ import torch
 from hookcli.models.nested import dtype_name
 from hookcli.operators.finite import finite_range, is_readable
 from hookcli.operators.names import packet_name
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 
 Facts: TypeAlias = dict[str, Any]
 Found: TypeAlias = tuple[str, Facts]
@@ -240,7 +240,7 @@ def _in_float64(operation: Operation) -> torch.Tensor | None:
             **{name: wide(value) for name, value in operation.kwargs.items()},
         )
     except (RuntimeError, NotImplementedError, TypeError) as error:  # not implemented for float64
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
     out = out[0] if isinstance(out, list | tuple) and out else out
     return out if isinstance(out, torch.Tensor) else None

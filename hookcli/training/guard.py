@@ -10,7 +10,7 @@ from typing import Any
 from torch.compiler import is_compiling
 
 from hookcli.errors import HookcliError, is_own
-from hookcli.training.script.handler_errors import is_of_handler
+from hookcli.handler_errors import is_of_handler
 from hookcli.training.script.watched_function import Switch
 
 

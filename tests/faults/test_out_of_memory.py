@@ -10,7 +10,7 @@ import torch
 
 from hookcli.engine.statistics.sketch import Projector
 from hookcli.models.bits import same_bits
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "hookcli"
@@ -85,7 +85,7 @@ def handlers(path: Path) -> set[str]:
             continue
         looks = any(
             isinstance(inner, ast.Raise)
-            or (isinstance(inner, ast.Name) and inner.id == raise_if_out_of_memory.__name__)
+            or (isinstance(inner, ast.Name) and inner.id == raise_if_external.__name__)
             for inner in ast.walk(node)
         )
         if broad and not looks:
@@ -112,12 +112,12 @@ def real_error():
 @pytest.mark.parametrize("make", [real_error, MemoryError, torch.OutOfMemoryError])
 def test_an_error_for_lack_of_memory_is_known(make):
     with pytest.raises(MemoryError):
-        raise_if_out_of_memory(make())
+        raise_if_external(make())
 
 
 @pytest.mark.parametrize("error", [RuntimeError("shape [2] is invalid"), ValueError("memory")])
 def test_any_other_error_is_not(error):
-    raise_if_out_of_memory(error)
+    raise_if_external(error)
 
 
 def test_a_sketch_without_memory_is_not_one_of_a_tensor_without_values(monkeypatch):

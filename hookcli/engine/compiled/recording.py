@@ -17,7 +17,7 @@ from torch import nn
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch
 from hookcli.models.nested import leaves
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 
 SAMPLE = 65_536  # elements of a tensor that are kept where memory does not allow all
 
@@ -163,7 +163,7 @@ def run_once(
         try:
             _backward([tensor for _, tensor, _ in made], seed)
         except Exception as error:  # noqa: BLE001  # the model's own code may raise anything
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             found.failure = error
     for tensor, names, _ in module_tree.tensors(root, "_parameters"):
         if tensor.grad is not None:

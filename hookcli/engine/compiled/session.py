@@ -32,7 +32,7 @@ from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.failures import TRACEBACK_HINT
 from hookcli.models.python.importing import own_path
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.spec.compared.compiled import COMPARED, CompiledRun
 from hookcli.spec.plan import plan
@@ -207,7 +207,7 @@ class CompiledSession:
         try:
             run = self._one()
         except Exception as error:  # the model's own code may raise anything
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             if is_own(error):
                 raise
             failure = compile_failure(error)
@@ -276,7 +276,7 @@ class CompiledSession:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the compiler and the model may raise anything
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             if is_own(error) and isinstance(error, HookcliError):
                 raise
             if is_without_compiler(error):
@@ -313,14 +313,14 @@ class CompiledSession:
                 try:
                     marks.add_noise(self._one(inner=True, around=RoundingNoise(number)))
                 except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
-                    raise_if_out_of_memory(error)
+                    raise_if_external(error)
                     break
         self._restore()
         try:
             double = copy.deepcopy(self._root).double()
             marks.add_precise(self._one(double, inner=True))
         except Exception as error:  # noqa: BLE001  # the model's own code may raise anything
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
 
     def _note_other_graphs(self, plain: Any, traced: Any) -> None:
         if plain is None or traced is None or len(plain.breaks) >= len(traced.breaks):

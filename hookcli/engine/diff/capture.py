@@ -12,7 +12,7 @@ from hookcli.engine.statistics.sketch import dense
 from hookcli.engine.watcher import Watcher
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.rows.events import number
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
@@ -52,7 +52,7 @@ class TensorCapture(Watcher):
                 plain = dense(tensor.detach()).to("cpu", copy=True).as_subclass(torch.Tensor)
                 self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
             except (RuntimeError, TypeError) as error:  # a tensor without elements
-                raise_if_out_of_memory(error)
+                raise_if_external(error)
 
 
 def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
             try:
                 rows.append({"path": path, "other_path": other_path, **_figures(our, their)})
             except RuntimeError as error:  # a dtype without numbers, such as packed bits
-                raise_if_out_of_memory(error)
+                raise_if_external(error)
     return rows
 
 

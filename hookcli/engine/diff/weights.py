@@ -16,7 +16,7 @@ from hookcli.models import module_tree, places
 from hookcli.models.bits import same_bits
 from hookcli.models.failures import message_of
 from hookcli.models.nested import dtype_name, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 
 OWN_WEIGHTS = "pass `--own-weights`: each model keeps its own weights"
 
@@ -133,7 +133,7 @@ def _cast(entry: Any, current: Any) -> Any:
     try:
         return entry if entry.dtype == current.dtype else entry.to(current.dtype)
     except (RuntimeError, TypeError) as error:  # a quantized tensor cannot be cast
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 

@@ -31,7 +31,7 @@ from hookcli.engine.parallel.recorder import (
 )
 from hookcli.engine.parallel.records import REFERENCE, file_of, read_records
 from hookcli.models.nested import dtype_name
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.rows.events import number
 from hookcli.spec.compared.parallel import ParallelRun
 
@@ -191,7 +191,7 @@ def _whole(parts: Mapping[tuple[int, ...], torch.Tensor], words: Mapping[int, st
         try:
             joined = combined(joined, d, words[d])
         except (RuntimeError, IndexError, ValueError) as error:
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             return None
     return next(iter(joined.values())) if len(joined) == 1 else None
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.spec.compared.parallel import Mesh
 
 COPY, PARTIAL, MEAN = "replicate", "partial", "mean"
@@ -235,7 +235,7 @@ def _tried(
         try:
             joined = combined(joined, d, words[d])
         except (RuntimeError, IndexError) as error:
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             return None
     if len(joined) != 1:
         return None

@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.models.model import Model
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.spec.checks import ProbeRequest
@@ -80,7 +80,7 @@ def where_possible() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001  # as above
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
 
 
 class ProbeWatcher(Watcher):

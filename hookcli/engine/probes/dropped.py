@@ -12,7 +12,7 @@ from hookcli.engine.batch.fake_checks import is_inconclusive
 from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.errors import is_own
 from hookcli.models.failures import message_of
-from hookcli.refusals import is_short_of, raise_if_out_of_memory
+from hookcli.refusals import is_short_of, raise_if_external
 from hookcli.report.findings import DROPPED, Measurement
 from hookcli.text import first_line
 
@@ -74,7 +74,7 @@ class _Kept:
 
 
 def _is_of_probe(error: Exception) -> bool:
-    raise_if_out_of_memory(error)
+    raise_if_external(error)
     return not (is_own(error) or is_inconclusive(error) or is_short_of(error))
 
 

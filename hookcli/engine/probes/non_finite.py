@@ -14,7 +14,7 @@ from hookcli.engine.probes.context import ProbeWatcher, Requests
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.operators.finite import figures
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
 from hookcli.spec.request import Spec
@@ -120,7 +120,7 @@ class Values(ProbeWatcher):
         try:
             counts = figures(tensor)
         except (RuntimeError, NotImplementedError) as error:  # an unsupported layout or device
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             return None
         self._read += 1
         if counts is None:

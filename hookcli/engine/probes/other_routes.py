@@ -19,7 +19,7 @@ from hookcli.engine.seeds import has_drawn_any
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.model import Call
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 
 PROBE = "other_routes"
@@ -79,7 +79,7 @@ def _runs(again: Rerun) -> Iterator[set[str]]:
         try:
             yield _called(again, batch=_other(again.batch, number))
         except Exception as error:  # noqa: BLE001  # the model may refuse such values
-            raise_if_out_of_memory(error)
+            raise_if_external(error)
             return
 
 

@@ -10,7 +10,7 @@ import torch
 from hookcli.models.bits import bits_of, memory_of, parts_of, written
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 
 
 def digest(tensor: torch.Tensor) -> str:
@@ -20,7 +20,7 @@ def digest(tensor: torch.Tensor) -> str:
     try:
         body = b"".join(bytes(memory_of(bits_of(part).cpu())) for part in parts_of(plain))
     except Exception as error:  # noqa: BLE001  # the user's tensor subclass may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         body = written(plain).encode("utf-8", "backslashreplace")
     return hashlib.sha256(head + body).hexdigest()[:32]
 

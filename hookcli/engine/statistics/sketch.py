@@ -27,7 +27,7 @@ import torch
 
 from hookcli.engine.statistics.chunks import chunks
 from hookcli.models.bits import memory_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.torch_private import disable_current_modes
 
 WIDTH = 16
@@ -72,7 +72,7 @@ class Projector:
             try:
                 return self._sketch(_plain(tensor.detach()))
             except (RuntimeError, NotImplementedError, TypeError) as error:
-                raise_if_out_of_memory(error)
+                raise_if_external(error)
                 return None
 
     def _sketch(self, tensor: torch.Tensor) -> Sketch:

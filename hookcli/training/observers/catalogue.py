@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from hookcli.refusals import is_short_of, raise_if_out_of_memory
+from hookcli.refusals import is_short_of, raise_if_external
 from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
@@ -35,7 +35,6 @@ from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
-from hookcli.training.script.handler_errors import is_of_handler
 
 _METHODS = ("constructed", "before_step", "finish")
 
@@ -97,8 +96,8 @@ class Observers:
             try:
                 method(*args)
             except Exception as error:
-                raise_if_out_of_memory(error)
-                if is_of_handler(error) or is_short_of(error):
+                raise_if_external(error)
+                if is_short_of(error):
                     raise
                 observer.is_dropped = True
                 self.facts.forget(observer.kinds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from hookcli.training.script.handler_errors import codes_of_handlers, handler_entry, is_of_handler
+from hookcli.handler_errors import codes_of_handlers, handler_entry, is_of_handler
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:

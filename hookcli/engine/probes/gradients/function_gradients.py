@@ -23,7 +23,7 @@ from hookcli.engine.probes.rerun import Rerun
 from hookcli.engine.seeds import generators_kept, seed_all
 from hookcli.models import places
 from hookcli.models.nested import leaves
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 
 PROBE = "function_gradients"
@@ -120,7 +120,7 @@ def _checked(again: Rerun, used: _Used) -> tuple[str, float, float] | None:
     try:
         return _compared(again, used)
     except Exception as error:  # noqa: BLE001  # the user's code may not run in float64
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 

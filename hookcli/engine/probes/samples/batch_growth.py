@@ -12,7 +12,7 @@ from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.models.batch import map_batch
 from hookcli.models.model import Call, CallInputs
 from hookcli.models.nested import argument_leaves, leaves, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 
 PROBE = "grown"
@@ -55,7 +55,7 @@ def _run(again: Rerun, dim: int) -> list[Measurement]:
         observed = again.model.observe(shapes.enter, shapes.leave)
         more = again.forward("eval", map_batch(again.batch, longer), within=observed)
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything: shapes are unknown
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return []
     return shapes.measurements if _grew(base, more) else []
 

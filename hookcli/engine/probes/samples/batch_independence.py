@@ -27,7 +27,7 @@ from hookcli.models.bits import same_bits
 from hookcli.models.converted.quantized import measures_range
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name, leaves, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.rules.batch_independent import PROBE, limit_of
 from hookcli.text import counted, first_line
@@ -102,7 +102,7 @@ def _mixing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return locate(again, (again.batch, others, own), size, kept)
     except Exception as error:  # noqa: BLE001  # the model may refuse the mode
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 
@@ -115,7 +115,7 @@ def _placing(again: Rerun, value: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return locate_place(again, copies, size)
     except Exception as error:  # noqa: BLE001  # the model may refuse the mode
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return None
 
 
@@ -280,7 +280,7 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     try:
         more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         reason = f"{type_name(error)}: {first_line(message_of(error))}"
         return _Not(f"{size + 1} samples along dimension {dim} failed: {reason}", ran=False)
     outputs, drew = {}, again.draws

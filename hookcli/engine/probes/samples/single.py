@@ -9,7 +9,7 @@ from hookcli.engine.probes.rerun import Rerun
 from hookcli.engine.probes.samples.batch_independence import number_of_samples, taken
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.text import first_line
 
@@ -29,7 +29,7 @@ def _measured(again: Rerun) -> dict[str, Any]:
     try:
         alone = again.forward("eval", taken(again.batch, 0, [0]))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         return {"failed": f"{type_name(error)}: {first_line(message_of(error))}"}
     for path, tensor in base.items():
         shape = shape_of(tensor)

@@ -12,7 +12,7 @@ from hookcli.engine.probes.determinism import as_number, change, compare
 from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.nested import argument_leaves, dtype_name, shape_of
-from hookcli.refusals import raise_if_out_of_memory
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 
 PROBE = "causality"
@@ -124,7 +124,7 @@ def _outputs(
     try:
         less = again.forward("eval", _changed_at(again.batch, shorter))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        raise_if_out_of_memory(error)
+        raise_if_external(error)
         if strict:
             return {}
         return {path: dim for path, t in kept.items() if t.dim() > dim and t.shape[dim] == size}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hookcli.models import places
 from hookcli.training.observers.loss_source import unread_tensors, user_frame
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.observers.weight_writes import own_trees
+from hookcli.training.observers.weight_writes import own_sources, parsed
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
@@ -54,17 +55,22 @@ class ScriptSource(Observer):
         """Add what the loops of the script over parameters do not do."""
         if not self._first:
             return
-        for file, tree in own_trees("parameters(") or ():
-            shown = places.show(file)
-            if not any(_over_parameters(tree)):
-                continue
-            for text, line in _lost_assignments(tree):
-                self.facts.add("lost_assignment", text, f"{shown}:{line}")
-            if not any(frozen for _, frozen in self._first.values()):
-                for frozen, thawed in _thawed_again(tree):
-                    self.facts.add(
-                        "thawed_again", "", f"{shown}:{thawed}", frozen=f"{shown}:{frozen}"
-                    )
+        thaws = not any(frozen for _, frozen in self._first.values())
+        for file, text in own_sources("parameters("):
+            shown, (lost, thawed) = places.show(file), _loops_of(text)
+            for assigned, line in lost:
+                self.facts.add("lost_assignment", assigned, f"{shown}:{line}")
+            for first, second in thawed if thaws else ():
+                self.facts.add("thawed_again", "", f"{shown}:{second}", frozen=f"{shown}:{first}")
+
+
+@functools.lru_cache(maxsize=4096)
+def _loops_of(text: str) -> tuple[list[tuple[str, int]], list[tuple[int, int]]]:
+    """Return the lost assignments and the thawed parameters of a file."""
+    tree = parsed(text)
+    if tree is None or not _over_parameters(tree):
+        return [], []
+    return list(_lost_assignments(tree)), list(_thawed_again(tree))
 
 
 def _over_parameters(tree: ast.Module) -> list[ast.For]:

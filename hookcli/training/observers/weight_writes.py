@@ -26,8 +26,11 @@ def may_write_weights() -> bool:
     A line of a module, outside of loops, runs once. So does a function all of whose calls are such
     lines, and a function that is never called does not run at all.
     """
-    trees = own_trees()
-    if trees is None:
+    sources = own_sources()
+    if sources and not any(_WRITES.search(text) for _, text in sources):
+        return False
+    trees = [(file, tree) for file, text in sources if (tree := parsed(text)) is not None]
+    if len(trees) < len(sources):
         return True
     once = {name for _, tree in trees for name in _called_once(tree)}
     again = {name for _, tree in trees for name in _used_again(tree)}
@@ -38,23 +41,24 @@ def may_write_weights() -> bool:
     return not trees
 
 
-def own_trees(having: str = "") -> list[tuple[str, ast.Module]] | None:
-    """Return the files of the script and of the user's modules, parsed; None if one cannot be.
-
-    Only those whose text has `having`, since parsing takes a hundred times as long as reading.
-    """
+def own_sources(having: str = "") -> list[tuple[str, str]]:
+    """Return the files of the script and of the user's modules whose text has `having`, with it."""
     files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    trees = []
+    found = []
     for file in sorted({*files, *linecache.cache}):
         if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
             text = "".join(linecache.getlines(file))
-            if having not in text:
-                continue
-            try:
-                trees.append((file, ast.parse(text)))
-            except (SyntaxError, ValueError, RecursionError):
-                return None
-    return trees
+            if having in text:
+                found.append((file, text))
+    return found
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the tree of a file; None if it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _places_of_writes(file: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:

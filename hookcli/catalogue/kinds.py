@@ -6,10 +6,16 @@ It does not import torch. A test compares it with the functions that attach the 
 from __future__ import annotations
 
 from hookcli.catalogue import autograd_kinds, module_kinds, run_kinds
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import Kind, LayerFigures
 
 LIST_HINT = "run `hookcli list hooks`"  # for an unknown kind
 
 CATALOGUE: dict[str, Kind] = {
     kind.name: kind for kind in (*module_kinds.KINDS, *autograd_kinds.KINDS, *run_kinds.KINDS)
 }
+
+# The kinds whose events have the figures of a layer's output, and of the gradient there.
+OUTPUTS, OUTPUT_GRADIENTS = (
+    next(kind.name for kind in CATALOGUE.values() if kind.layer == LayerFigures(of, "output"))
+    for of in ("value", "gradient")
+)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
+from hookcli.config.compiled_layers import hooks_of as hooks_of_compiled
 from hookcli.config.config import Config
 from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
-from hookcli.rules.rule import NEUTRAL
+from hookcli.rules.rule import COMPILED_PROBES, NEUTRAL
 from hookcli.sentences import missing
 from hookcli.spec.checks import CheckSpec, ProbeRequest, requests_probe
 from hookcli.spec.hooks import ActionSpec, HookSpec
@@ -67,9 +68,11 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
     """
     config = config or Config()
     run = _run(config, flags)
-    hooks = _hooks(command, config, flags)
+    hooks = _hooks(command, config, flags, run)
     _check_values(run, hooks)
     checks, probes = _checks(command, config, together=is_together(run.distributed))
+    if run.compiled is not None:  # other probes need hooks, or runs without the compiler
+        probes = tuple(probe for probe in probes if probe.name in COMPILED_PROBES)
     spec = Spec(
         command=command,
         model=_model(command, config, flags),
@@ -175,7 +178,7 @@ def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple
     return (*(argument for argument in base if argument.name not in names), *given)
 
 
-def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ...]:
+def _hooks(command: Command, config: Config, flags: Flags, run: RunSpec) -> tuple[HookSpec, ...]:
     for hook in config.hooks:
         if hook.root is not None:
             raise RequestError(
@@ -183,6 +186,8 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
                 place=hook.place,
                 hint="remove `root`, or use `hookcli run`",
             )
+    if run.compiled is not None:
+        return hooks_of_compiled(command, run, config.hooks, flags.kinds)
     return _merged(command, config, flags)
 
 

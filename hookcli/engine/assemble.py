@@ -67,6 +67,7 @@ def run_info(
         loss=recording.loss,
         losses=tuple(number(loss) for loss in recording.losses),
         loss_place=recording.loss_place,
+        compiler=recording.compiler,
     )
 
 

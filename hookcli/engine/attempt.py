@@ -78,6 +78,9 @@ class Session:
         self._inference = InferenceResult()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._plan = plan(spec)
+        if spec.run.compiled is not None:  # hooks are traced by the compiler, not attached
+            self._layer_hooks = spec.hooks
+            self._spec = spec = replace(spec, hooks=())
         check_torch_has(spec.hooks)
         if spec.run.memory or spec.run.what_if:
             check_feature(MEMORY, "--memory" if spec.run.memory else "--what-if")
@@ -102,6 +105,7 @@ class Session:
             self._sink.mark()
             self._warnings += loaded.notes
             model = loaded.model or backend_of(loaded.root, constructors=loaded.constructors)
+            model.wrapper = loaded.compiled
             self._plan, notes = in_its_mode(self._plan, self._spec, loaded.mode)
             self._warnings += notes
             if self._side is not None:
@@ -139,6 +143,10 @@ class Session:
         """Return the watchers of a run with this batch, beside the hooks; none for a fake run."""
         if self._attempt.tensors != "real":
             return ()
+        if self._plan.compiled:
+            from hookcli.engine.compiled.layers_watcher import CompiledLayers  # imports Dynamo
+
+            return (CompiledLayers(self._spec, self._layer_hooks, recording, self._sink),)
         side = () if self._side is None else self._side.watchers(candidate, recording)
         if self._spec.parallel is not None:
             from hookcli.engine.parallel.recorder import ReferenceRecorder  # only beside a plan

@@ -111,7 +111,7 @@ class Phases:
                 self._digests(digests_of_output(output, self._engine.context.step))
             self._watch.forward_ended(batch, output)
             if not plan.goes_backward or self._cannot(output):
-                if plan.grad and not plan.memory:
+                if plan.grad and not (plan.memory or plan.compiled):
                     self._recording.training, nodes = training(
                         self._model.root, (batch.args, batch.kwargs), output
                     )

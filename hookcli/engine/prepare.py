@@ -13,7 +13,7 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.memory import available, too_large
 from hookcli.models import module_tree
-from hookcli.models.converted.compiled import DISABLED, is_wrapper, unwrap
+from hookcli.models.converted.compiled import DISABLED, inner_root, is_wrapper, unwrap
 from hookcli.models.existing_hooks.find import existing_hooks
 from hookcli.models.fake.fake import Faker, bytes_when_built, on_meta
 from hookcli.models.load import load
@@ -63,10 +63,15 @@ def prepare(
         batch_size=spec.run.batch_size,
         again=attempt.fallback is not None,
     )
-    root, compiled = unwrap(loaded.root)
-    modules = module_tree.modules(root)
-    if compiled and not any(is_wrapper(module) for module, _ in modules):
-        loaded = replace(loaded, notes=(*loaded.notes, DISABLED))
+    if spec.run.compiled is not None and not attempt.for_batch:
+        root = inner_root(loaded.root)
+        loaded = replace(loaded, compiled=None if root is loaded.root else loaded.root)
+        modules = module_tree.modules(root)
+    else:
+        root, compiled = unwrap(loaded.root)
+        modules = module_tree.modules(root)
+        if compiled and not any(is_wrapper(module) for module, _ in modules):
+            loaded = replace(loaded, notes=(*loaded.notes, DISABLED))
     loaded = replace(loaded, root=root)
     # before anything is attached or made fake
     loaded = replace(loaded, hooks=existing_hooks(root, modules))

@@ -110,6 +110,8 @@ def _attach(
     stack: ExitStack,
 ) -> None:
     """Attach everything until the stack is closed; the model is wrapped before its hooks."""
+    if watch.compiled:  # the compiler traces the hooks that a watcher has attached
+        return
     stack.enter_context(run_eagerly())
     stack.enter_context(room_for_hooks())
     if together is not None:  # PyTorch loses some hooks that are set before
@@ -120,6 +122,15 @@ def _attach(
     )
 
 
+def _of_compiler(failure: Failure, error: BaseException) -> None:
+    """Make one sentence of what torch.compile raised, whose messages have many lines."""
+    from hookcli.engine.compiled.failures import compile_failure  # imports no compiler
+
+    if type(error).__module__.startswith("torch._"):
+        found = compile_failure(error)
+        failure.message, failure.place = found.message, found.place
+
+
 def _failure(error: BaseException, watch: Watchers) -> Failure:
     failure = failure_of(error, watch.recorder.phase)
     failure.call = watch.recorder.failed_in(error)
@@ -128,6 +139,8 @@ def _failure(error: BaseException, watch: Watchers) -> Failure:
         # The place "loss" only repeats the phase.
         failure.place = None if error.place == failure.phase else error.place
         failure.hint = error.hint if failure.phase == "loss" else None
+    if watch.compiled:
+        _of_compiler(failure, error)
     if failure.place is None and failure.call is not None:
         failure.place = failure.call.place
     return failure

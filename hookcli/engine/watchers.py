@@ -82,6 +82,7 @@ class Watchers:
             watcher.begin(model)
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
+        self.compiled = plan.compiled
         self._owners = NodeOwners()
         self.edges = EdgeObserver(recording.edges, self._owners)
         self.timeline = Timeline() if plan.timings else None
@@ -178,6 +179,8 @@ class Watchers:
 
     def conclude(self) -> None:
         """Add the warnings about the whole run, after `take_inventory`."""
+        if self.compiled:
+            return
         note_compiled(self._model, self._recording)
         if self._recording.failure is None:
             used = self.counter.used if self.counter else with_gradients(self._model)

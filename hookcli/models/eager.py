@@ -87,7 +87,8 @@ class EagerModel:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one forward."""
-        return (self.wrapper or self.root)(*args, **kwargs)
+        called = self.root if self.wrapper is None else self.wrapper
+        return called(*args, **kwargs)
 
     def _type_of(self, module: nn.Module) -> str:
         return type(module).__name__

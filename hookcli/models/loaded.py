@@ -24,7 +24,7 @@ class Loaded:
     `batch` is a batch that the file contains in addition to the model, with its name for the
     report. `model` is the backend if it is not the eager one. `mode` is the mode in which the
     model was exported, which cannot be changed. `hooks` are those that the model had when it was
-    loaded.
+    loaded. `compiled` is the wrapper of torch.compile that is called instead of the root.
     """
 
     root: nn.Module
@@ -36,3 +36,4 @@ class Loaded:
     model: Model | None = None
     mode: Literal["train", "eval", "mixed"] | None = None
     hooks: tuple[ExistingHook, ...] = ()
+    compiled: nn.Module | None = None

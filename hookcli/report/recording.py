@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from hookcli.report.distributed import Distributed
 from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import HookFault, Measurement
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.memory import CallMemory, TrainingMemory
 from hookcli.report.values import Shape, Tree
 
@@ -222,6 +223,7 @@ class Recording:
     losses: list[float] = field(default_factory=list)
     training: Training | None = None
     memory: MemoryNote | None = None
+    compiler: CompilerAccount | None = None  # what torch.compile did, if the model ran compiled
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
     digests: dict[str, str] = field(default_factory=dict)  # of the state after each step, by name

@@ -14,6 +14,7 @@ from hookcli.report.edges import EdgeRow
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement, Unexamined
+from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.memory import CallMemory, Memory
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.values import (
@@ -81,7 +82,8 @@ class RunInfo:
     """How the model was run. `fallback` is the reason why a fake run became a real one.
 
     `loss` is what backward started from, and `loss_place` the line of the function that computes
-    it, if it is the user's. `losses` are its values by step.
+    it, if it is the user's. `losses` are its values by step. `compiled` is how layers inside of
+    compiled code were observed, if the model ran compiled, and `compiler` what torch.compile did.
     """
 
     tensors: Tensors
@@ -95,6 +97,8 @@ class RunInfo:
     world_size: Count = 1
     peak_memory: Size | None = None
     loss_place: str | None = absent()  # it is a field()
+    compiled: Literal["layers", "statistics"] | None = absent()
+    compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()
 
     @classmethod
     def of(cls, run: RunSpec, **found: Any) -> RunInfo:

@@ -9,11 +9,20 @@ from collections.abc import Collection, Iterator, Sequence
 from hookcli.report.findings import DROPPED, CheckRow, PassedOver, Severity
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import UNFINISHED, UNSEEN, Options, Rule, RuleFinding, unseen
+from hookcli.rules.rule import (
+    COMPILED_PROBES,
+    UNFINISHED,
+    UNSEEN,
+    Options,
+    Rule,
+    RuleFinding,
+    unseen,
+)
 from hookcli.rules.select import matches, without_record
 from hookcli.spec.checks import CheckSpec, Suppression
 
 UNUSED = "unused_suppression"
+_OF_INPUTS = {"input_shape", "firing_order"}  # of layers, which compiled code does not write
 _OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself makes these findings
 
 
@@ -75,7 +84,7 @@ def pass_over(
 def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     rule = CATALOGUE[check.rule]
     options = rule.filled(check.options)
-    lost = _dropped(report, rule, options)
+    lost = _dropped(report, rule, options) or _not_compiled(report, rule, options)
     findings = list(rule.judge(report, options)) if lost is None else [lost]
     if report.error is not None and not any(result.status == "fail" for result in findings):
         findings = [RuleFinding("skip", "", "", UNFINISHED)]
@@ -93,6 +102,16 @@ def _dropped(report: Report, rule: Rule, options: Options) -> RuleFinding | None
         if request.name in errors:
             return unseen(f"hookcli's probe '{request.name}' failed: {errors[request.name]}")
     return None
+
+
+def _not_compiled(report: Report, rule: Rule, options: Options) -> RuleFinding | None:
+    """Return why a rule cannot look at a model that ran compiled, if it needs more than that."""
+    if report.run.compiled is None:
+        return None
+    needed = {request.name for request in (*rule.needs(options), *rule.watches(options))}
+    if needed <= COMPILED_PROBES and rule.name not in _OF_INPUTS:
+        return None
+    return unseen("it needs a run without the compiler: omit `--compiled`")
 
 
 def _target(check: CheckSpec, finding: RuleFinding) -> str:

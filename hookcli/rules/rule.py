@@ -22,6 +22,10 @@ NPROC = "pass `--nproc 2` to run two ranks"
 
 UNSEEN = "unseen"  # the kind of a finding of a rule that could not look
 NEUTRAL = "neutral"  # the probe that runs the model without hooks
+# What a run with `--compiled` provides: the gradients, values, and comparisons in other processes.
+COMPILED_PROBES = frozenset(
+    {"backward", "values", "first_non_finite", "compile_equal", "parallel_equal"}
+)
 
 Shape: TypeAlias = Literal[
     "glob", "globs", "path", "kind", "order", "shape", "dtype", "number", "count", "flag", "file",

@@ -37,6 +37,7 @@ class Plan:
     memory: bool = False  # follow the bytes that are alive
     real_if_in_doubt: bool = False  # a real run follows a fake one that may be wrong
     autocast: str | None = None  # the dtype of torch.autocast
+    compiled: bool = False  # as torch.compile compiled it, without hooks of modules
     digests: bool = False  # record digests of the results, to compare them with other runs
 
     @property
@@ -98,9 +99,13 @@ def plan(spec: Spec) -> Plan:
         backward=run.backward,
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
         stepped_by_default=run.optimizer is None,
-        flops=(spec.command == "inspect" and spec.side is None)
-        or run.flops
-        or requests_probe(spec.probes, "flops"),
+        flops=run.compiled is None
+        and (
+            (spec.command == "inspect" and spec.side is None)
+            or run.flops
+            or requests_probe(spec.probes, "flops")
+        ),
+        compiled=run.compiled is not None,
         where_it_can=only_for_memory or (spec.command == "check" and not phases & {"optimizer"}),
         memory=follows_memory,
         real_if_in_doubt=run.tensors == "auto",
@@ -132,6 +137,8 @@ def why_values(spec: Spec) -> str | None:
         return "gradients require values"
     if spec.command == "check":
         return "rules check values"
+    if spec.run.compiled is not None:
+        return "compiled code runs on values"
     if spec.run.verify_neutral or spec.side is not None:
         return "values are compared"
     if spec.run.distributed is not None and spec.run.distributed.nproc > 1:

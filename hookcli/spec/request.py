@@ -20,6 +20,7 @@ from hookcli.spec.what_if import WhatIf
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
 Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
+CompiledLayers: TypeAlias = Literal["layers", "statistics"]
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 _INDEX = re.compile("[0-9]{1,3}")  # of a device: torch stores it in 8 bits
 MOST = 1e9  # seconds of a timeout, gigabytes of memory
@@ -146,6 +147,7 @@ class RunSpec:
     rank: int = 0  # added to the seed of inputs
     package: tuple[PackagePattern, ...] = ()
     python: Interpreter | None = None  # None: the run is in this process
+    compiled: CompiledLayers | None = None  # run as torch.compile compiled it; None: eagerly
 
 
 @dataclass(frozen=True, slots=True)

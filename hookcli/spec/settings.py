@@ -16,7 +16,7 @@ from typing import Any, get_args
 from hookcli.sentences import not_floating_point, unknown
 from hookcli.spec.inputs import FLOATING, canonical_dtype
 from hookcli.spec.losses import LOSS_HINT, OWN_LOSSES, nearest_loss, parse_named_loss
-from hookcli.spec.request import DEVICES, MOST, Mode, TensorsOption, is_device
+from hookcli.spec.request import DEVICES, MOST, CompiledLayers, Mode, TensorsOption, is_device
 from hookcli.spec.what_if import parse_what_if
 from hookcli.text import nearest, try_instead
 
@@ -207,6 +207,15 @@ _ROWS = (
         Form.SWITCH,
         "Count the FLOPs of each layer.",
         "count FLOPs even if the command does not do so by default",
+    ),
+    Setting(
+        "compiled",
+        Form.CHOICE,
+        "Run the model as its file compiles it, with figures of layers that compiled code writes: "
+        "norms, or more statistics.",
+        "what is observed of a model that runs compiled: norms of layers, or more statistics",
+        default="the model runs without torch.compile",
+        words=get_args(CompiledLayers),
     ),
     Setting(
         "verify_neutral",

@@ -27,7 +27,7 @@ from hookcli.console import ColorOption, Console
 from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.registry import FORMATS, SUFFIXES
 from hookcli.rules.verdict import FailOn
-from hookcli.spec.request import Mode, Parallel, TensorsOption
+from hookcli.spec.request import CompiledLayers, Mode, Parallel, TensorsOption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +152,13 @@ class CostFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompilerFlags:
+    """A model that runs compiled."""
+
+    compiled: CompiledLayers | None = run_option("compiled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFlags:
     """The memory of layers and of training."""
 
@@ -201,6 +208,7 @@ class RequestFlags:
     limits: LimitFlags = field(default_factory=LimitFlags)
     hooks: HookFlags = field(default_factory=HookFlags)
     cost: CostFlags = field(default_factory=CostFlags)
+    compiler: CompilerFlags = field(default_factory=CompilerFlags)
     memory: MemoryFlags = field(default_factory=MemoryFlags)
     ranks: RankFlags = field(default_factory=RankFlags)
     gate: GateFlags = field(default_factory=GateFlags)

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from hookcli.console import escape
 from hookcli.formats.names import TRAINING
+from hookcli.formats.parts import compiler
 from hookcli.formats.parts.text import figure, number, place, shape, size
 from hookcli.report.report import Environment, ErrorInfo, Inputs, Report, RunInfo
 from hookcli.report.values import Tree
@@ -67,6 +68,8 @@ def head(report: Report) -> list[tuple[str, str]]:
         lines.append(("python", python))
     device = escape(run.device)
     lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {device}, seed {run.seed}"))
+    if run.compiler is not None:
+        lines.append(("graphs", compiler.graphs(run.compiler)))
     if run.loss is not None:
         losses = f" {', '.join(figure(loss) for loss in run.losses[-_MOST:])}" if run.losses else ""
         lines.append(("loss", f"{escape(run.loss)}{losses}{_extent(run)}"))
@@ -220,13 +223,17 @@ def failed(report: Report) -> list[tuple[str, str]]:
 
 def notes(report: Report, only: str | None = None) -> list[str]:
     """Return the notes below the rows of calls. `only` is the glob of the view."""
-    lines = [escape(w) for w in report.warnings]
+    lines = [escape(w) for w in report.warnings] + _breaks(report)
     if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
         lines.append(no_match("name", "--only", only))
     lines += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
         lines.append("* shared with another module, counted once in the total")
     return [*lines, *neutral(report), *_facts(report)]
+
+
+def _breaks(report: Report) -> list[str]:
+    return [] if report.run.compiler is None else compiler.break_lines(report.run.compiler)
 
 
 def neutral(report: Report) -> list[str]:
@@ -240,7 +247,7 @@ def neutral(report: Report) -> list[str]:
 
 def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
     """Return the notes about the run; `more` are additional notes of the view."""
-    warnings = [escape(warning) for warning in report.warnings]
+    warnings = [escape(warning) for warning in report.warnings] + _breaks(report)
     return [*warnings, *_fallback(report), *more, *_facts(report)]
 
 

@@ -7,19 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookcli.catalogue.kind import LayerFigures
-from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.kinds import OUTPUT_GRADIENTS, OUTPUTS
 from hookcli.hooks.traced.layers import TracedFigures
 from hookcli.models.nested import dtype_name
 from hookcli.report.recording import CallNote, EventNote, LeafNote, Recording
 from hookcli.spec.hooks import HookSpec
 from hookcli.text import counted
-
-# The kinds of the catalogue whose events these are.
-VALUES, GRADIENTS = (
-    next(kind.name for kind in CATALOGUE.values() if kind.layer == LayerFigures(of, "output"))
-    for of in ("value", "gradient")
-)
 
 MEAN = "mean of "  # begins the note of a call whose code ran several times
 
@@ -42,6 +35,14 @@ class LayerSteps:
                 )
             if number == 0:
                 recording.calls += sorted(set_of(calls), key=lambda call: call.order)
+
+
+def means_note(calls: Sequence[CallNote]) -> list[str]:
+    """Return a note about calls whose figures are means, if there are some."""
+    means = sum(any(note.startswith(MEAN) for note in call.notes) for call in calls)
+    if not means:
+        return []
+    return [f"{counted(means, 'row')} of layers are means over several calls of the same code"]
 
 
 def set_of(calls: Sequence[CallNote]) -> list[CallNote]:
@@ -135,10 +136,10 @@ def _events(
 ) -> list[EventNote]:
     """Return the events of a tensor; those of a call that `is_row` are figures of that row."""
     events: list[EventNote] = []
-    for kind, figures in ((VALUES, layer.values), (GRADIENTS, layer.gradient)):
+    for kind, figures in ((OUTPUTS, layer.values), (OUTPUT_GRADIENTS, layer.gradient)):
         if figures is None:
             continue
-        is_value = kind == VALUES
+        is_value = kind == OUTPUTS
         events.append(
             EventNote(
                 seq=number + len(events),

@@ -135,6 +135,13 @@ class Slots:
         self.missed[reason] = self.missed.get(reason, 0) + 1
         return NONE
 
+    def notes(self) -> list[str]:
+        """Return notes about the calls without a place."""
+        return [
+            f"--compiled: calls inside of {reason} are not observed"
+            for reason in sorted(self.missed)
+        ]
+
     def note(self, tensor: torch.Tensor) -> None:
         """Note shape and dtype of the fake tensor with which Dynamo traces the last place."""
         if self._last is not None:

@@ -56,6 +56,11 @@ def unwrap(root: nn.Module) -> tuple[nn.Module, bool]:
     return inner[id(root)] or root, compiled
 
 
+def inner_root(root: nn.Module) -> nn.Module:
+    """Return the module that a wrapper of torch.compile calls; any other module itself."""
+    return _inside(root) or root
+
+
 def _inside(module: nn.Module) -> nn.Module | None:
     """Return the module that a wrapper without hooks has inside; None for any other module."""
     inside = module

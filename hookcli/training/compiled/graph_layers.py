@@ -119,7 +119,4 @@ class GraphLayers(CompiledCode):
 
     def notes(self) -> list[str]:
         """Return notes about calls whose figures compiled code does not write."""
-        missed = self.layers.slots.missed
-        return [
-            f"--compiled: calls inside of {reason} are not observed" for reason in sorted(missed)
-        ]
+        return self.layers.slots.notes()

@@ -114,7 +114,8 @@ def _run_job(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
 
     # Process groups ask the compiler to clear its caches.
-    if job.attempt.rank is None and job.spec.compiled is None:
+    compiles = job.spec.compiled is not None or job.spec.run.compiled is not None
+    if job.attempt.rank is None and not compiles:
         lazy_compiler.install(fake=job.attempt.tensors == "fake")
     if job.spec.parallel is not None and job.spec.parallel.role != "reference":
         from hookcli.engine.parallel.run import run_parallel  # only for a plan

@@ -9,10 +9,12 @@ torch.compile knows some of these functions by their identity.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.nn.utils import clip_grad
 from torch.optim import lr_scheduler
@@ -47,10 +49,29 @@ WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "backward": ((torch.autograd, "backward"),),
     "grad": ((torch.autograd, "grad"),),
 }
-
+if dist.is_available():
+    WATCHED["destroy_process_group"] = tuple(
+        (owner, "destroy_process_group") for owner in (dist, dist.distributed_c10d)
+    )
 
 _RARE = {"load_state_dict"}  # told between the steps that are watched, too
 _READS_GRAPH = "backward"  # its observers read the nodes of the loss
+
+
+def _let_threads_end(_: TorchCall) -> None:
+    """Let threads of process groups that wait for the GIL have it, before groups are destroyed.
+
+    A group of gloo is destroyed with the DistributedDataParallel that has it, holds the GIL, and
+    waits for its threads. One that still destroys the work of the last backward needs the GIL, as
+    the work refers to the context of that pass, and neither ends (torch 2.13; pytorch#56297 is of
+    this kind). Hooks make that likelier on a busy machine.
+    """
+    time.sleep(_PAUSE)
+
+
+# What is done before a call, beside what observers are told.
+_BEFORE = {"destroy_process_group": _let_threads_end}
+_PAUSE = 0.05  # seconds
 
 
 class _NodeCount:
@@ -81,9 +102,9 @@ class TorchCalls:
         """Replace the functions that observers ask for."""
         for name, owners in WATCHED.items():
             asking = [one for one in self._observers if name in one.before or name in one.after]
-            if not asking:
+            if not asking and name not in _BEFORE:
                 continue
-            always = name in _RARE or any(one.is_always_told for one in asking)
+            always = name in _RARE or name in _BEFORE or any(one.is_always_told for one in asking)
             switch = ON if always else self._guard
             before = self._told("before", name, always=always)
             after = self._told("after", name, always=always)
@@ -103,6 +124,8 @@ class TorchCalls:
             for one in self._observers
             if name in getattr(one, when)
         )
+        if when == "before" and name in _BEFORE:
+            found = (_BEFORE[name], *found)
         if not found:
             return None
 

@@ -6,8 +6,10 @@ import traceback
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
 
+from hookcli.training.observers import torch_calls
 from hookcli.training.observers.torch_calls import WATCHED
 from hookcli.training.script.plain_traceback import mend
 from hookcli.training.script.watched_function import WATCHED_CODE
@@ -76,3 +78,19 @@ def test_a_watched_training_has_the_same_weights():
         return [p.tolist() for p in net.parameters()]
 
     assert weights(watch=True) == weights(watch=False)
+
+
+def test_threads_of_process_groups_may_end_before_the_groups_are_destroyed(tmp_path, monkeypatch):
+    order = []
+    monkeypatch.setattr(torch_calls, "_BEFORE", {"destroy_process_group": order.append})
+    store = dist.FileStore(str(tmp_path / "store"), 1)
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+
+    def train():
+        assert dist.is_initialized()
+        assert not order
+        dist.destroy_process_group()
+
+    watched(train)
+    assert len(order) == 1
+    assert not dist.is_initialized()

@@ -40,7 +40,7 @@ class Outcome:
     layers: int = 0
     gradients: int = 0
     unseen: int = 0  # tensors of outputs that are other objects
-    unknown: int = 0  # gradients of several outputs of the root
+    unknown: int = 0  # gradients of several outputs of the root, and of inputs that are returned
     worst: float = 0.0  # relative difference of a norm
     problems: list = field(default_factory=list)
     graphs: int = 0
@@ -128,6 +128,7 @@ def train(case, batch, backend, *, hooks, wide):
     torch._dynamo.reset()
     counters.clear()
     model = build(case)
+    returned = set() if backend else returned_inputs(model)
     layers = TracedLayers(Slots(ALL if wide else NORM)) if hooks else None
     if layers:
         layers.attach(model)
@@ -155,7 +156,21 @@ def train(case, batch, backend, *, hooks, wide):
         "graphs": counters["stats"]["unique_graphs"],
         "breaks": sum(counters["graph_break"].values()),
     }
-    return losses, gradients, figures, account, seconds[0]
+    return losses, gradients, figures, account, seconds[0], returned
+
+
+def returned_inputs(model):
+    """Return a set that gets the names of the modules that return a tensor they were given."""
+    names = set()
+    for name, module in model.named_modules():
+
+        def note(_, args, kwargs, output, name=name):
+            given = {id(t) for t in tensors([args, kwargs])}
+            if any(id(t) in given for t in tensors(output)):
+                names.add(name)
+
+        module.register_forward_hook(note, with_kwargs=True)
+    return names
 
 
 def compare(case, backend, wide):
@@ -186,7 +201,7 @@ def compare(case, backend, wide):
     out.graphs, out.breaks = plain[3]["graphs"], plain[3]["breaks"]
     out.first_ratio = hooked[4] / plain[4]
     if steady:
-        compare_figures(out, eager[2], hooked[2], RTOL[backend])
+        compare_figures(out, eager[2], hooked[2], RTOL[backend], eager[5])
     else:
         out.why = "differs from run to run without hooks"
     return out
@@ -212,7 +227,7 @@ def table(figures):
     return rows
 
 
-def compare_figures(out, eager, compiled, rtol):
+def compare_figures(out, eager, compiled, rtol, returned):
     ours, theirs = table(compiled), table(eager)
     for key in theirs.keys() | ours.keys():
         name = f"{key[0]}{key[1]}#{key[2]}"
@@ -234,8 +249,9 @@ def compare_figures(out, eager, compiled, rtol):
         out.worst = max(out.worst, far(value, value_))
         if far(value, value_) > rtol:
             out.problems.append(f"norm of {name}: {value:g} and {value_:g}")
-        if gradient is None and gradient_ is not None and (key[0] == "" or key[1] or shape is None):
-            out.unknown += 1  # one of several outputs, which may be used elsewhere
+        several = key[0] == "" or key[1] or shape is None
+        if gradient is None and gradient_ is not None and (several or key[0] in returned):
+            out.unknown += 1  # it may be used elsewhere
         elif (gradient is None) != (gradient_ is None):
             out.problems.append(f"gradient of {name}: {gradient} and {gradient_}")
         elif gradient is not None:
@@ -318,8 +334,9 @@ def main():
     print(
         f"{len(compared)} models compared, {sum(not one.problems for one in compared)} without a "
         f"difference, {sum(one.layers for one in compared):,} norms of outputs and "
-        f"{sum(one.gradients for one in compared):,} of gradients, {len(outcomes) - len(compared)} "
-        "not compared"
+        f"{sum(one.gradients for one in compared):,} of gradients, "
+        f"{sum(one.unknown for one in compared):,} gradients and "
+        f"{sum(one.unseen for one in compared):,} outputs not written, {len(outcomes) - len(compared)} models not compared"
     )
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(one) for one in outcomes], indent=1))

@@ -336,7 +336,8 @@ def main():
         f"difference, {sum(one.layers for one in compared):,} norms of outputs and "
         f"{sum(one.gradients for one in compared):,} of gradients, "
         f"{sum(one.unknown for one in compared):,} gradients and "
-        f"{sum(one.unseen for one in compared):,} outputs not written, {len(outcomes) - len(compared)} models not compared"
+        f"{sum(one.unseen for one in compared):,} outputs not written, "
+        f"{len(outcomes) - len(compared)} models not compared"
     )
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(one) for one in outcomes], indent=1))

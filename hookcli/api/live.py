@@ -128,6 +128,12 @@ def run_live(
         not fit the model.
     """
     check_module(root)
+    if spec.run.compiled is not None:
+        raise RequestError(
+            "a module object cannot be run compiled",
+            place="run.compiled",
+            hint="omit it, or run the command line: `hookcli grads model.py --compiled layers`",
+        )
     if is_scripted(root):
         check_callable(root, type_of(root))
     started = time.perf_counter()

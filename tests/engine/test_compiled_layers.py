@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+import hookcli
+from hookcli.errors import RequestError
 from hookcli.rules.rule import COMPILED_PROBES
 
 pytestmark = pytest.mark.slow
@@ -163,3 +166,15 @@ def test_what_needs_hooks_is_refused(run, command, flags, named):
     message, _, hint = run(command, "whole", *flags).error()
     assert message.startswith(named)
     assert "remove `--compiled`" in hint
+
+
+def test_a_module_object_is_refused(tmp_path):
+    (tmp_path / "hooks.yaml").write_text("run: {compiled: layers}")
+    with pytest.raises(RequestError, match="a module object cannot be run compiled"):
+        hookcli.grads(torch.nn.Linear(2, 2), torch.ones(1, 2), config=tmp_path / "hooks.yaml")
+
+
+def test_the_configuration_has_the_key(run, tmp_path):
+    (tmp_path / "hooks.yaml").write_text("run: {compiled: layers}")
+    report = run("grads", "whole", "-c", "hooks.yaml", "-f", "json", compiled=None).report
+    assert report["run"]["compiler"]["graphs"] == 1

@@ -151,7 +151,8 @@ class TracedLayers:
             rest = _last_below(hooks, number), -number
             places += [
                 _Place(
-                    self._order(hook, key, after, rest), name, module, row, probe.grad,
+                    self._order(hook, key, after, rest), name, module, row,
+                    None if self.slots.places[key].is_used_inside else probe.grad,
                     self.slots.sort(hook, key) or (None, None), self.slots.places[key].path,
                 )
                 for key, row, probe in zip(hook.keys, hook.rows(), hook.probes(), strict=True)

@@ -35,13 +35,16 @@ class Place:
 
     `sorts` are the shapes and dtypes with which calls were traced, and `orders` when they were, by
     the sizes of the parameters of their modules: of a module whose code was compiled for another
-    one nothing else is known.
+    one nothing else is known. `is_used_inside` tells that the module uses the tensor itself before
+    it returns it, such as the weights of attention: a hook on the tensor is given a gradient that
+    does not pass where compiled code looks.
     """
 
     graph: str
     path: str
     sorts: dict[Sizes, set[Sort]] = field(default_factory=dict)
     orders: dict[Sizes, int] = field(default_factory=dict)
+    is_used_inside: bool = False
 
 
 class Spot(NamedTuple):
@@ -149,6 +152,7 @@ class Slots:
             sort = tuple(_known(size) for size in tensor.shape), tensor.dtype
             hook.sorts[key] = sort
             self.places[key].sorts.setdefault(hook.sizes, set()).add(sort)
+            self.places[key].is_used_inside |= _is_used_inside()
             self._last = None
 
     def sort(self, hook: Any, key: str) -> Sort | None:
@@ -158,6 +162,33 @@ class Slots:
             return own
         sorts = self.places[key].sorts.get(hook.sizes, set())
         return next(iter(sorts)) if len(sorts) == 1 else None
+
+
+_USED = "hookcli_used_inside"  # of the meta data of a node
+
+
+def _is_used_inside() -> bool:
+    """Return whether the tensor of the node that Dynamo made last has other uses with a gradient.
+
+    The node observes the tensor; one that an inner module returned, and has used, counts too.
+    """
+    translator = current_translator()
+    nodes = None if translator is None else translator.output.graph.nodes
+    node = None if nodes is None else next(reversed(nodes), None)
+    given = node.args[0] if node is not None and node.args else None
+    if node is None or not isinstance(given, torch.fx.Node):
+        return False
+    used = given.meta.get(_USED, False) or any(
+        user is not node and _has_gradient(user.meta.get("example_value")) for user in given.users
+    )
+    node.meta[_USED] = used
+    return bool(used)
+
+
+def _has_gradient(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_gradient(one) for one in value)
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _known(size: Any) -> int | None:

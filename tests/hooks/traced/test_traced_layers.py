@@ -111,7 +111,34 @@ class Recurrent(nn.Module):
         return self.head(self.lstm(x)[0])
 
 
-NETS = (Block, Breaks, Repeats, InPlace, Parts, Recurrent)
+class Shares(nn.Module):
+    def forward(self, x):
+        shares = x.softmax(-1)
+        return shares @ x.transpose(-1, -2), shares
+
+
+class Attends(nn.Module):
+    """Its inner module uses a tensor that it returns, as attention uses its weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.shares = nn.Linear(8, 8), Wraps()
+
+    def forward(self, x):
+        out, shares = self.shares(self.inner(x))
+        return out.sum(-1, keepdim=True) + 3 * shares
+
+
+class Wraps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = Shares()
+
+    def forward(self, x):
+        return self.used(x)
+
+
+NETS = (Attends, Block, Breaks, Repeats, InPlace, Parts, Recurrent)
 
 
 def by_hand(net, seen):
@@ -193,9 +220,12 @@ def test_norms_are_those_of_hooks_without_the_compiler(kind):
     assert found.keys() == known.keys()
     for name, rows in known.items():
         assert len(found[name]) == len(rows), name
-        for (norm, gradient), (norm_, gradient_) in zip(found[name], rows, strict=True):
+        for i, ((norm, gradient), (norm_, gradient_)) in enumerate(
+            zip(found[name], rows, strict=True)
+        ):
             assert norm == pytest.approx(norm_, rel=1e-5), name
-            if name.endswith(("relu", "same")):  # they return their input
+            # They return their input, or, as the second tensor, one that they use themselves.
+            if name.endswith(("relu", "same")) or (name.startswith("shares") and i == 1):
                 assert gradient is None, name
             elif gradient is None or gradient_ is None:
                 assert gradient is gradient_, name

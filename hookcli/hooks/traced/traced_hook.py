@@ -253,7 +253,10 @@ class _Gradient(torch.autograd.Function):
         """Return the tensor."""
         ctx.set_materialize_grads(False)
         ctx.columns, ctx.dtype = probe.shape[0], probe.dtype
-        return tensor.detach() if apart else tensor.view_as(tensor)
+        if apart:
+            unsafe_view: torch.Tensor = torch.ops.aten._unsafe_view(tensor, tensor.shape)
+            return unsafe_view
+        return tensor.view_as(tensor)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

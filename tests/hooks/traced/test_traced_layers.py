@@ -400,3 +400,33 @@ def test_removed_hooks_leave_nothing():
     assert not net.up._forward_hooks
     assert torch.equal(call(x), first)
     assert layers.read(net) == []
+
+
+class Aliases(nn.Module):
+    """Returns the output of a layer and a view of it."""
+
+    def __init__(self, view):
+        super().__init__()
+        self.layer, self.norm, self.view = nn.Linear(8, 8), nn.LayerNorm(8), view
+
+    def forward(self, x):
+        x = self.norm(self.layer(x))
+        return {"all": x, "part": self.view(x)}
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x[:, 0], lambda x: x.view(-1), lambda x: x.mT, lambda x: x.detach() + x]
+)
+def test_an_output_and_a_view_of_it_keep_their_gradients(view):
+    found = []
+    for hooks in (False, True):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        net = Aliases(view)
+        layers = attached(net) if hooks else None
+        output = torch.compile(net, backend="aot_eager")(torch.randn(3, 4, 8))
+        sum(one.sin().sum() for one in output.values()).backward()
+        found.append([p.grad for p in net.parameters()])
+        assert output["part"].requires_grad
+    assert layers.read(net)[-1].name == "norm"
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))

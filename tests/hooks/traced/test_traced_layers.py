@@ -428,5 +428,5 @@ def test_an_output_and_a_view_of_it_keep_their_gradients(view):
         sum(one.sin().sum() for one in output.values()).backward()
         found.append([p.grad for p in net.parameters()])
         assert output["part"].requires_grad
-    assert layers.read(net)[-1].name == "norm"
+    assert "norm" in {row.name for row in layers.read(net)}
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))

@@ -174,7 +174,7 @@ def _is_used_inside() -> bool:
     """
     translator = current_translator()
     nodes = None if translator is None else translator.output.graph.nodes
-    node = None if nodes is None else next(reversed(nodes), None)
+    node = None if nodes is None else next(iter(reversed(nodes)), None)
     given = node.args[0] if node is not None and node.args else None
     if node is None or not isinstance(given, torch.fx.Node):
         return False

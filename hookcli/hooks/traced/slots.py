@@ -8,6 +8,7 @@ modules of the same class: all hooks on modules of one class therefore have the 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -182,11 +183,28 @@ def _is_used_inside() -> bool:
     given = node.args[0] if node is not None and node.args else None
     if node is None or not isinstance(given, torch.fx.Node):
         return False
-    used = given.meta.get(_USED, False) or any(
-        user is not node and _has_gradient(user.meta.get("example_value")) for user in given.users
+    used = (
+        given.meta.get(_USED, False)
+        or _is_cell(given)
+        or any(
+            user is not node and _has_gradient(user.meta.get("example_value"))
+            for user in given.users
+        )
     )
     node.meta[_USED] = used
     return bool(used)
+
+
+def _is_cell(node: torch.fx.Node) -> bool:
+    """Return whether a node is the cell state of an LSTM cell, which makes the hidden state of it.
+
+    No other operator of several steps returns a tensor that it has used.
+    """
+    if node.target is not operator.getitem or node.args[1] != 1:
+        return False
+    made_by = node.args[0]
+    name = getattr(made_by.target, "__name__", "") if isinstance(made_by, torch.fx.Node) else ""
+    return name == "lstm_cell"
 
 
 def _has_gradient(value: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.traced.slots import NONE, Slots
@@ -48,7 +49,11 @@ class TracedHook(Portable, guarded=True):
     ) -> None:
         self.kind = type(module)
         self.device = _device_of(module)
-        self.sizes = tuple(tuple(p.shape) for p in module._parameters.values() if p is not None)
+        self.sizes = tuple(
+            () if is_lazy(p) else tuple(p.shape)
+            for p in module._parameters.values()
+            if p is not None
+        )
         self.is_fresh = self.kind in _FRESH and not module._forward_hooks
         self.is_wide = slots.is_wide
         self.keys: list[str] = []

@@ -139,7 +139,19 @@ class Wraps(nn.Module):
         return self.used(x)
 
 
-NETS = (Attends, Block, Breaks, Repeats, InPlace, Parts, Recurrent)
+class Cell(nn.Module):
+    """Its cell makes the first tensor that it returns of the second one."""
+
+    def __init__(self):
+        super().__init__()
+        self.shares = nn.LSTMCell(8, 8)
+
+    def forward(self, x):
+        hidden, cell = self.shares(x.flatten(0, 1))
+        return hidden + cell
+
+
+NETS = (Attends, Cell, Block, Breaks, Repeats, InPlace, Parts, Recurrent)
 
 
 def by_hand(net, seen):
@@ -432,3 +444,14 @@ def test_an_output_and_a_view_of_it_keep_their_gradients(view):
         assert output["part"].requires_grad
     assert "norm" in {row.name for row in layers.read(net)}
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_a_lazy_module_is_observed():
+    net = nn.Sequential(nn.LazyLinear(4), nn.Tanh())
+    layers = attached(net)
+    torch._dynamo.reset()
+    called = torch.compile(net, backend="aot_eager")
+    called(torch.ones(2, 3))
+    layers.reset(net)
+    called(torch.ones(2, 3)).sum().backward()
+    assert {row.name for row in layers.read(net)} == {"", "0", "1"}

@@ -24,9 +24,9 @@ SHARED = {
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
     "--help",
 }  # fmt: skip
-BACKWARD = {"--flops", "--verify-neutral", "--nproc", "--parallel"}
+BACKWARD = {"--compiled", "--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
-    "inspect": SHARED | {"--tensors", "--memory", "--what-if"},
+    "inspect": SHARED | {"--compiled", "--tensors", "--memory", "--what-if"},
     "grads": SHARED | BACKWARD,
     "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
     "check": SHARED - {"--depth", "--columns", "--sort"}

@@ -132,6 +132,9 @@ NAMES: dict[str, Private] = {
     "foreach_norm": Private(
         "torch:_foreach_norm", "the norms of all gradients in one call, as in clip_grad_norm_"
     ),
+    "unsafe_view": Private(
+        "torch:ops.aten._unsafe_view", "shares memory, and is no view for autograd and AOTAutograd"
+    ),
     "foreach_zero_": Private("torch:_foreach_zero_", "clears figures of all layers in one call"),
     "foreach_sub_": Private("torch:_foreach_sub_", "the changes of all parameters in one call"),
     "mkldnn": Private("torch:_mkldnn", "the layout that torch names in no other place"),
@@ -351,6 +354,7 @@ if TYPE_CHECKING:
     foreach_norm: Callable[..., Any]
     foreach_sub_: Callable[..., Any]
     foreach_zero_: Callable[..., Any]
+    unsafe_view: Callable[..., Any]
     free_weak_ref: Callable[[int], None]
     disable_current_modes: Callable[[], Any]
     count_dispatch_modes: Callable[[], int]

@@ -15,7 +15,13 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.traced.slots import NONE, Slots
-from hookcli.torch_private import CreationMeta, FakeTensor, set_creation_meta, skip_code
+from hookcli.torch_private import (
+    CreationMeta,
+    FakeTensor,
+    set_creation_meta,
+    skip_code,
+    unsafe_view,
+)
 
 # Modules that return a new tensor and keep no reference to it.
 _FRESH = {
@@ -259,8 +265,8 @@ class _Gradient(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.columns, ctx.dtype = probe.shape[0], probe.dtype
         if apart:
-            unsafe_view: torch.Tensor = torch.ops.aten._unsafe_view(tensor, tensor.shape)
-            return unsafe_view
+            alone: torch.Tensor = unsafe_view(tensor, tensor.shape)
+            return alone
         return tensor.view_as(tensor)
 
     @staticmethod

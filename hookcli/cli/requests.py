@@ -11,6 +11,7 @@ from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, Vie
 from hookcli.cli.flags.view import view_of
 from hookcli.cli.input_files import files_read
 from hookcli.cli.output import Target, check_separate, check_stream, parse_targets
+from hookcli.config.compiled_layers import check_settings
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.merge import Figures, Flags, spec_of
@@ -69,6 +70,7 @@ def request_of(
         check_separate(written, targets, files)
     if command == "inspect" and not _named(shown).isdisjoint(MEMORY_COLUMNS):
         spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, memory=True))
+        check_settings(spec.run)  # not with --compiled
     check_opening(parse_source(spec.model.source), spec.model)
     _check_gradients(spec, flags.model.config)
     timed = [target.format for target in targets if FORMATS[target.format].needs_timings]
@@ -143,6 +145,12 @@ def _timed(spec: Spec, form: str, *, keep_tensors: bool) -> Spec:
             f"inspect does not support format '{form}', which shows events",
             place=f"-f {form}",
             hint=f"run `hookcli trace {shlex.quote(spec.model.source)} -f {form}=trace.json`",
+        )
+    if spec.run.compiled is not None:
+        raise RequestError(
+            f"format '{form}', which shows times, cannot be combined with --compiled",
+            place=f"-f {form}",
+            hint="remove `--compiled`: only calls without the compiler are timed",
         )
     run = spec.run if keep_tensors else dataclasses.replace(spec.run, tensors="real")
     return dataclasses.replace(spec, run=run, timings=True)

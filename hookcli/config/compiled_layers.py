@@ -10,7 +10,6 @@ from hookcli.config.kinds_flag import observers
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.request import Command, RunSpec
-from hookcli.spec.settings import SETTINGS
 
 _HINT = "remove it, or remove `--compiled`, to run the model without the compiler"
 
@@ -24,14 +23,7 @@ def hooks_of(
     ------
     RequestError : the configuration or --kinds has other hooks, or a setting needs hooks.
     """
-    for name, is_given in _impossible(run):
-        if is_given:
-            raise RequestError(
-                f"{SETTINGS[name].flag if name in SETTINGS else name} cannot be combined with "
-                "--compiled",
-                place=f"--compiled {run.compiled}",
-                hint=_HINT,
-            )
+    check_settings(run)
     if kinds is not None or own:
         place = f"--kinds {kinds}" if kinds is not None else own[0].place
         raise RequestError(
@@ -48,15 +40,30 @@ def hooks_of(
     )
 
 
-def _impossible(run: RunSpec) -> list[tuple[str, bool]]:
-    """Return the settings that need hooks, or runs without the compiler, and whether each is on."""
-    return [
-        ("no_grad", not run.grad),
-        ("flops", run.flops),
-        ("memory", run.memory),
-        ("what_if", bool(run.what_if)),
-        ("verify_neutral", run.verify_neutral),
-        ("run.distributed", run.distributed is not None),
-        ("run.package", bool(run.package)),
-        ("run.backward.inputs", bool(run.backward.inputs)),
-    ]
+def check_settings(run: RunSpec) -> None:
+    """Refuse settings that need hooks, or runs without the compiler, beside `--compiled`.
+
+    Raises
+    ------
+    RequestError : one is set.
+    """
+    if run.compiled is None:
+        return
+    given = {
+        "--tensors fake": run.tensors == "fake",
+        "--no-grad": not run.grad,
+        "--flops": run.flops,
+        "--memory": run.memory,
+        "--what-if": bool(run.what_if),
+        "--verify-neutral": run.verify_neutral,
+        "--nproc": run.distributed is not None,
+        "run.package": bool(run.package),
+        "run.backward.inputs": bool(run.backward.inputs),
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise RequestError(
+                f"{name} cannot be combined with --compiled",
+                place=f"--compiled {run.compiled}",
+                hint=_HINT,
+            )

@@ -159,7 +159,10 @@ def test_what_the_compiler_refuses_is_one_sentence(run):
         ("grads", ("--verify-neutral",), "--verify-neutral"),
         ("trace", ("--kinds", "all"), "hooks cannot be attached"),
         ("trace", ("--flops",), "--flops"),
-        ("trace", ("--nproc", "2"), "run.distributed"),
+        ("trace", ("--nproc", "2"), "--nproc"),
+        ("inspect", ("--columns", "layer,peak"), "--memory"),
+        ("trace", ("-f", "perfetto=t.json"), "format 'perfetto'"),
+        ("inspect", ("--tensors", "fake"), "--tensors fake"),
     ],
 )
 def test_what_needs_hooks_is_refused(run, command, flags, named):

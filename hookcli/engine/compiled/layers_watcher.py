@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hookcli.catalogue.kinds import OUTPUT_GRADIENTS
 from hookcli.engine.compiled.account import CompilerReader
 from hookcli.engine.watcher import AfterRun, Watcher
 from hookcli.errors import RequestError
@@ -28,8 +29,8 @@ class CompiledLayers(Watcher):
         self, spec: Spec, hooks: Sequence[HookSpec], recording: Recording, sink: Sink
     ) -> None:
         self._spec, self._hooks, self._recording, self._sink = spec, hooks, recording, sink
-        self._wide = spec.run.compiled == "statistics"
-        self._layers = TracedLayers(Slots(ALL if self._wide else NORM))
+        self._goes_backward = any(hook.kind == OUTPUT_GRADIENTS for hook in hooks)
+        self._layers = TracedLayers(Slots(ALL if spec.run.compiled == "statistics" else NORM))
         self._steps = LayerSteps()
         self._compiler = CompilerReader()
         self._step = 0
@@ -39,7 +40,7 @@ class CompiledLayers(Watcher):
         self._layers.attach(model.root)
 
     def begin_phase(self, name: str, step: int) -> None:
-        """Forget what an earlier step wrote."""
+        """Note the step."""
         self._step = step
 
     def _read(self, model: Model) -> None:
@@ -49,13 +50,13 @@ class CompiledLayers(Watcher):
     def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
         """Read the outputs, if no backward pass follows."""
         self._compiler.read(self._step)
-        if len(self._hooks) == 1:
+        if not self._goes_backward:
             self._read(model)
 
     def gradients(self, model: Model) -> None:
         """Read outputs and gradients of a step."""
         self._compiler.read(self._step)
-        if len(self._hooks) > 1:
+        if self._goes_backward:
             self._read(model)
 
     def end(self, batch: Batch) -> None:

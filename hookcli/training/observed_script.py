@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hookcli.engine.assemble import environment
-from hookcli.hooks.traced.rows import MEAN
+from hookcli.hooks.traced.rows import count_means
 from hookcli.models import places
 from hookcli.report.ranks.left_report import left_report
 from hookcli.report.report import Report
@@ -209,7 +209,7 @@ class ObservedScript:
             return "compiled code wrote no figures of layers: no hooks could be set before it ran"
         what = "norms" if mode == "layers" else "statistics"
         told = f"compiled code wrote the {what} of {counted(layers, 'layer')}"
-        means = sum(any(note.startswith(MEAN) for note in layer.notes) for layer in report.layers)
+        means = count_means(report.layers)
         if means:
             told += f", {means:,} of them means over several calls of the same code"
         return f"{told}; hooks are not called there"

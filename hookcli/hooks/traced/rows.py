@@ -11,10 +11,11 @@ from hookcli.catalogue.kinds import OUTPUT_GRADIENTS, OUTPUTS
 from hookcli.hooks.traced.layers import TracedFigures
 from hookcli.models.nested import dtype_name
 from hookcli.report.recording import CallNote, EventNote, LeafNote, Recording
+from hookcli.report.report import LayerRow
 from hookcli.spec.hooks import HookSpec
 from hookcli.text import counted
 
-MEAN = "mean of "  # begins the note of a call whose code ran several times
+_MEAN = "mean of "  # begins the note of a call whose code ran several times
 
 
 @dataclass(slots=True)
@@ -37,9 +38,14 @@ class LayerSteps:
                 recording.calls += sorted(set_of(calls), key=lambda call: call.order)
 
 
+def count_means(calls: Sequence[CallNote | LayerRow]) -> int:
+    """Return how many calls have figures that are means over several calls."""
+    return sum(any(note.startswith(_MEAN) for note in call.notes) for call in calls)
+
+
 def means_note(calls: Sequence[CallNote]) -> list[str]:
     """Return a note about calls whose figures are means, if there are some."""
-    means = sum(any(note.startswith(MEAN) for note in call.notes) for call in calls)
+    means = count_means(calls)
     if not means:
         return []
     return [f"{counted(means, 'row')} of layers are means over several calls of the same code"]
@@ -120,7 +126,7 @@ def _note_output(call: CallNote, layer: TracedFigures) -> None:
     """Add a tensor to the outputs of a call."""
     call.outputs.append(_leaf(layer, layer.path))
     if layer.calls > 1:
-        note = f"{MEAN}{counted(layer.calls, 'call')}"
+        note = f"{_MEAN}{counted(layer.calls, 'call')}"
         if note not in call.notes:
             call.notes.append(note)
 

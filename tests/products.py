@@ -59,6 +59,13 @@ PRODUCTS: dict[str, int] = {
 
 # Tests with a long list of cases, each with N: a push runs the first of each N cases.
 LISTS: dict[str, int] = {
+    # Each compiles a model several times.
+    "tests/engine/test_compiled_layers.py::"
+    "test_figures_are_those_of_the_model_without_the_compiler": 2,
+    "tests/hooks/traced/test_traced_layers.py::"
+    "test_norms_are_those_of_hooks_without_the_compiler": 2,
+    "tests/training/compiled/test_compiled_modes.py::"
+    "test_layers_have_the_figures_of_the_training_without_the_compiler": 2,
     "tests/engine/test_odd_models_gradients.py::"
     "test_hooks_fire_in_the_same_order_under_fake_tensors": 4,
     "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 2,

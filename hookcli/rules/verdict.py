@@ -9,6 +9,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookcli.report.findings import CheckRow
     from hookcli.report.report import Report
 
@@ -40,7 +42,13 @@ def verdict_of(report: Report, fail_on: FailOn) -> Verdict:
     """Return the verdict on a report if the findings of `fail_on` count."""
     if report.error is not None:
         return Verdict.MODEL_FAILED
-    if any(row.status == "error" for row in report.checks):
+    return verdict_of_rows(report.checks, fail_on)
+
+
+def verdict_of_rows(rows: Iterable[CheckRow], fail_on: FailOn) -> Verdict:
+    """Return the verdict on the rows of a check if the findings of `fail_on` count."""
+    rows = tuple(rows)
+    if any(row.status == "error" for row in rows):
         return Verdict.NOT_JUDGED
-    failed = any(is_counted(row, fail_on) for row in report.checks)
+    failed = any(is_counted(row, fail_on) for row in rows)
     return Verdict.FINDINGS if failed else Verdict.PASSED

@@ -154,6 +154,4 @@ def _metadata(value: Any) -> dict[str, str]:
         return {}
     if not isinstance(value, dict):
         raise ValueError("its __metadata__ is not a JSON object")
-    return {
-        key: text if isinstance(text, str) else json.dumps(text) for key, text in value.items()
-    }
+    return {key: text if isinstance(text, str) else json.dumps(text) for key, text in value.items()}

@@ -119,13 +119,13 @@ class Reader:
     def _strided(self, values: Strided) -> Iterator[Array]:
         if 0 in values.shape:
             return
-        dims, repeats = _merged(values)
-        for _ in range(repeats):  # an expanded tensor has the same elements several times
-            yield from self._blocks(values, dims, values.offset)
+        dims = _merged(values)
+        if repeats(values):
+            yield self._array(values).reshape(-1)  # its size was checked when it was found
+            return
+        yield from self._blocks(values, dims, values.offset)
 
-    def _blocks(
-        self, values: Strided, dims: list[tuple[int, int]], offset: int
-    ) -> Iterator[Array]:
+    def _blocks(self, values: Strided, dims: list[tuple[int, int]], offset: int) -> Iterator[Array]:
         """Yield the elements of dimensions (size, stride), the outermost first."""
         item = DTYPES[values.dtype].bits // 8
         span = sum((size - 1) * step for size, step in dims) + 1
@@ -176,18 +176,31 @@ def _as_strided(elements: Array, shape: tuple[int, ...], stride: tuple[int, ...]
     )
 
 
-def _merged(values: Strided) -> tuple[list[tuple[int, int]], int]:
-    """Return (size, stride) of the distinct elements in memory order, and their repetition."""
+def _merged(values: Strided) -> list[tuple[int, int]]:
+    """Return (size, stride) of the distinct elements in memory order; none with a stride of 0."""
     dims: list[tuple[int, int]] = []
-    repeats = 1
     steps = zip(values.stride, values.shape, strict=True)
     for step, size in sorted(steps, reverse=True):
-        if size == 1:
+        if size == 1 or step == 0:
             continue
-        if step == 0:
-            repeats *= size
-        elif dims and dims[-1][1] == step * size:
+        if dims and dims[-1][1] == step * size:
             dims[-1] = (dims[-1][0] * size, step)
         else:
             dims.append((size, step))
-    return dims or [(1, 1)], repeats
+    return dims or [(1, 1)]
+
+
+def _overlaps(dims: list[tuple[int, int]]) -> bool:
+    """Whether elements may have bytes in common: an inner dimension reaches into the next row."""
+    reach = 0
+    for size, step in reversed(dims):
+        if step <= reach:
+            return True
+        reach += (size - 1) * step
+    return False
+
+
+def repeats(values: Strided) -> bool:
+    """Whether some element of a tensor is stored once and occurs several times."""
+    dims = _merged(values)
+    return math.prod(size for size, _ in dims) < math.prod(values.shape) or _overlaps(dims)

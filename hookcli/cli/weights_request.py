@@ -1,0 +1,113 @@
+"""Commands on weights without a model: no model is built, and no process is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from hookcli.cli.flags.signatures import option
+from hookcli.errors import RequestError
+
+if TYPE_CHECKING:
+    from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
+    from hookcli.console import Console
+    from hookcli.report.weights import WeightsReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsFlags:
+    """What to read of a file of weights."""
+
+    no_values: bool = option(
+        "--no-values",
+        text="Of a file of weights read the header alone: no statistics, in a second.",
+        section="Output",
+        unset=False,
+    )
+
+
+def weights_named(flags: RequestFlags) -> str | None:
+    """Return MODEL if it names weights without a model; no configuration is read."""
+    source = flags.model.model
+    if source is None or flags.model.config is not None:
+        return None
+    from hookcli.weights.opening import is_weights
+
+    return source if is_weights(source) else None
+
+
+def check_flags(flags: RequestFlags, *, allowed: tuple[str, ...] = ()) -> None:
+    """Check that no flag is given that is about running a model.
+
+    Raises
+    ------
+    RequestError : there is one.
+    """
+    name = _given(flags, (*allowed, "model", "trust", "data_only"))
+    if name is not None:
+        flag = {"inputs": "input", "targets": "target"}.get(name, name.replace("_", "-"))
+        raise RequestError(
+            f"--{flag} cannot be combined with a file of weights: no model runs",
+            place=f"--{flag}",
+            hint=f"remove `--{flag}`, or pass the Python source of the model",
+        )
+
+
+def _given(group: Any, allowed: tuple[str, ...]) -> str | None:
+    """Return the name of a flag that is not as if it was omitted."""
+    defaults = type(group)()
+    for field in fields(group):
+        value = getattr(group, field.name)
+        if is_dataclass(value):
+            below = _given(value, allowed)
+            if below is not None:
+                return below
+        elif field.name not in allowed and value != getattr(defaults, field.name):
+            return field.name
+    return None
+
+
+def inspect_weights(
+    source: str,
+    flags: RequestFlags,
+    *,
+    view: ViewFlags,
+    output: OutputFlags,
+    no_values: bool,
+    console: Console,
+) -> int:
+    """Show the tensors of a file of weights."""
+    from hookcli.cli.flags.view import view_of
+    from hookcli.cli.output import deliver, parse_targets
+
+    check_flags(flags)
+    shown = view_of("weights", view, console)
+    targets = parse_targets(output, read=(source,), console=console, kinds=("weights",))
+    report = read_report(source, values=not no_values, console=console)
+    deliver(report, targets, shown, console)
+    return 0
+
+
+def read_report(source: str, *, values: bool, console: Console) -> WeightsReport:
+    """Return the report of weights.
+
+    Raises
+    ------
+    RequestError, ModelError : they cannot be read.
+    """
+    from hookcli.models.sources.file_errors import damaged_file, reason_of
+    from hookcli.sentences import cannot_read
+    from hookcli.weights.inspection import inspect
+    from hookcli.weights.opening import open_weights
+
+    weights = open_weights(source, source)
+    try:
+        return inspect(weights, values=values)
+    except OSError as error:
+        raise RequestError(
+            cannot_read(source, error.strerror or str(error)),
+            place=source,
+            hint="check the file's permissions, and that nothing removed it",
+        ) from None
+    except ValueError as error:
+        raise damaged_file(source, reason_of(error), source) from None

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from hookcli.errors import HookcliError, RequestError
-from hookcli.models.sources.content import identify, identify_folder
+from hookcli.models.sources.content import identify, identify_folder, refusal
 from hookcli.models.sources.file_errors import damaged_file, file_not_found, reason_of
+from hookcli.models.sources.weight_index import is_index
 from hookcli.sentences import cannot_read
-from hookcli.weights import safetensors_file
-from hookcli.weights.stored import StoredFile, Weights
+from hookcli.weights import distributed, gguf_file, shards
+from hookcli.weights.single_file import DAMAGE, FILES, read_file
+from hookcli.weights.stored import Weights
 
-# What identify() calls the files that have tensors, and no model.
-_FILES = {
-    "safetensors", "state_dict", "checkpoint", "dict", "pickle", "index", "gguf",
-}  # fmt: skip
-_FOLDERS = {"distributed_checkpoint", "pretrained"}
+_FILES = FILES | {"index", "gguf"}
+_DISTRIBUTED = "distributed_checkpoint"
 
 
 def is_weights(source: str) -> bool:
@@ -24,7 +22,7 @@ def is_weights(source: str) -> bool:
     path = Path(source)
     try:
         if path.is_dir():
-            return identify_folder(path) in _FOLDERS or _index_in(path) is not None
+            return identify_folder(path) == _DISTRIBUTED or shards.weights_in(path) is not None
         return path.is_file() and identify(path).kind in _FILES
     except (OSError, ValueError):
         return False
@@ -49,24 +47,35 @@ def open_weights(source: str, place: str) -> Weights:
             place=place,
             hint="check the path and the file's permissions",
         ) from None
-    except (ValueError, RecursionError) as error:
+    except DAMAGE as error:
         raise damaged_file(source, reason_of(error), place) from None
 
 
 def _opened(path: Path, source: str, place: str) -> Weights:
     if path.is_dir():
-        raise NotImplementedError
+        return _folder(path, source, place)
     if not path.is_file():
         raise file_not_found(source, place)
-    return read_file(path, source)
+    kind = identify(path)
+    if kind.kind == "index":
+        return shards.read_index(path, source, place)
+    if kind.kind == "gguf":
+        return gguf_file.read(path, source, place)
+    if kind.kind not in _FILES:
+        raise refusal(kind, source, place)
+    return read_file(path, source, source)
 
 
-def read_file(path: Path, source: str) -> Weights:
-    """Return the tensors of one file. Raises ValueError if it is damaged."""
-    header = safetensors_file.Header(path, source)
-    file = StoredFile(source, os.stat(path).st_size)  # noqa: PTH116
-    return Weights(source, "safetensors", [file], header.tensors, header.metadata, header.notes)
-
-
-def _index_in(path: Path) -> Path | None:
-    return None
+def _folder(path: Path, source: str, place: str) -> Weights:
+    if identify_folder(path) == _DISTRIBUTED:
+        return distributed.read(path, source)
+    named = shards.weights_in(path)
+    if named is None:
+        raise RequestError(
+            f"{source} contains neither an index of weights nor model.safetensors",
+            place=place,
+            hint="pass a file in it, or a folder that save_pretrained wrote",
+        )
+    if is_index(named.name):
+        return shards.read_index(named, source, place)
+    return read_file(named, source, named.name)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hookcli.models.sources.weight_index import unique_keys
 from hookcli.weights.dtypes import DTYPES
 from hookcli.weights.stored import (
     Storage,
@@ -120,7 +121,7 @@ def _is_range(ends: Any) -> bool:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        entries = json.loads(text, object_pairs_hook=unique)
+        entries = json.loads(text, object_pairs_hook=unique_keys)
     except RecursionError:
         raise ValueError("its header is nested too deeply") from None
     except UnicodeDecodeError:
@@ -130,23 +131,6 @@ def _parsed(text: bytes) -> dict[str, Any]:
     if not isinstance(entries, dict):
         raise ValueError("its header is not a JSON object")
     return entries
-
-
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of a JSON object as a dict.
-
-    Raises
-    ------
-    ValueError : a key occurs twice.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise ValueError(f"duplicate name '{name:.80}'")
-            seen.add(name)
-    return found
 
 
 def _metadata(value: Any) -> dict[str, str]:

@@ -60,7 +60,7 @@ def _opened(path: Path, source: str, place: str) -> Weights:
     if kind.kind == "index":
         return shards.read_index(path, source, place)
     if kind.kind == "gguf":
-        return gguf_file.read(path, source, place)
+        return gguf_file.read(path, source)
     if kind.kind not in _FILES:
         raise refusal(kind, source, place)
     return read_file(path, source, source)

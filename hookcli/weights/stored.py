@@ -61,15 +61,20 @@ class Chunked:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A tensor in a format of blocks, which is read as a whole. `read` returns its values."""
+class Blocks:
+    """A contiguous tensor in blocks of `elements` elements and `size` bytes, as GGUF quantizes it.
 
-    shape: tuple[int, ...]
-    read: Callable[[], Array]
+    `decode` returns the elements of the bytes of whole blocks.
+    """
+
     storage: Storage
+    shape: tuple[int, ...]
+    elements: int
+    size: int
+    decode: Callable[[Array], Array]
 
 
-Values: TypeAlias = Strided | Chunked | Packed
+Values: TypeAlias = Strided | Chunked | Blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,7 @@ def checked_shape(value: object) -> tuple[int, ...]:
         raise ValueError("a shape must be a list of sizes")
     for size in value:
         if type(size) is not int or size < 0:
-            raise ValueError(f"a shape contains {str(size):.40}, which is not a size")
+            raise ValueError(f"a shape contains {size!s:.40}, which is not a size")
     if math.prod(max(size, 1) for size in value) >= _LARGEST:
         raise ValueError("a shape has more elements than a tensor can have")
     return tuple(value)

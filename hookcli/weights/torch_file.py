@@ -97,7 +97,7 @@ class TorchFile:
         made: dict[str, Storage] = {}
         for key in keys:
             if key not in found:
-                raise ValueError(f"it has a storage that no tensor uses: {str(key):.40}")
+                raise ValueError(f"it has a storage that no tensor uses: {key!s:.40}")
             count = int.from_bytes(file.read(8), "little" if self._little else "big")
             storage = found[key]
             if count != storage.numel:

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from hookcli.weights.dtypes import DTYPES, Array
-from hookcli.weights.stored import Chunked, Packed, Strided, Values, contiguous_stride
+from hookcli.weights.stored import Blocks, Chunked, Strided, Values, contiguous_stride
 
 PIECE = 1 << 20  # bytes that are read at once: they fit into the cache of a processor
 _SPAN = 1 << 26  # bytes that are read at once of a tensor with gaps
@@ -84,18 +84,19 @@ class Reader:
             for _, find in values.chunks:
                 yield from self._strided(find())
         else:
-            yield values.read().reshape(-1)
+            yield from self._of_blocks(values)
 
     def is_in_order(self, values: Values) -> bool:
         """Whether `pieces` yields the elements in the order of their indices."""
         if isinstance(values, Strided):
             return values.stride == contiguous_stride(values.shape) or math.prod(values.shape) < 2
-        return isinstance(values, Packed)
+        return isinstance(values, Blocks)
 
     def whole(self, values: Values) -> Array:
         """Return all elements in an array of the tensor's shape."""
-        if isinstance(values, Packed):
-            return values.read().reshape(values.shape)
+        if isinstance(values, Blocks):
+            pieces = [piece.copy() for piece in self._of_blocks(values)]
+            return np.concatenate(pieces or [np.zeros(0)]).reshape(values.shape)
         if isinstance(values, Strided):
             return self._array(values)
         made: Array | None = None
@@ -115,6 +116,13 @@ class Reader:
         start, stop = values.span
         raw = self.read(values.storage.path, values.storage.start + start, stop - start)
         return _as_strided(_decoded(raw.copy(), values), values.shape, values.stride)
+
+    def _of_blocks(self, values: Blocks) -> Iterator[Array]:
+        storage = values.storage
+        step = max(1, PIECE // values.size) * values.size
+        for at in range(0, storage.size, step):
+            raw = self.read(storage.path, storage.start + at, min(step, storage.size - at))
+            yield values.decode(raw).reshape(-1)
 
     def _strided(self, values: Strided) -> Iterator[Array]:
         if 0 in values.shape:

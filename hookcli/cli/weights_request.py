@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
     from hookcli.console import Console
     from hookcli.report.weights import WeightsReport
+    from hookcli.report.weights_diff import WeightsDiff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ def weights_named(flags: RequestFlags) -> str | None:
     return source if is_weights(source) else None
 
 
-def check_flags(flags: RequestFlags, *, allowed: tuple[str, ...] = ()) -> None:
+def check_flags(flags: Any, *, allowed: tuple[str, ...] = ()) -> None:
     """Check that no flag is given that is about running a model.
 
     Raises
@@ -95,19 +98,50 @@ def read_report(source: str, *, values: bool, console: Console) -> WeightsReport
     ------
     RequestError, ModelError : they cannot be read.
     """
-    from hookcli.models.sources.file_errors import damaged_file, reason_of
-    from hookcli.sentences import cannot_read
     from hookcli.weights.inspection import inspect
     from hookcli.weights.opening import open_weights
 
     weights = open_weights(source, source)
-    try:
+    with _reading(source):
         return inspect(weights, values=values)
+
+
+def compare_files(a: str, b: str, tolerance: Sequence[tuple[str, float]]) -> WeightsDiff:
+    """Return the comparison of two files or folders of weights.
+
+    Raises
+    ------
+    RequestError, ModelError : one of them cannot be read.
+    """
+    from hookcli.cli.diff_sides import prefix_side
+    from hookcli.errors import HookcliError
+    from hookcli.weights.comparing import compare
+    from hookcli.weights.opening import open_weights
+
+    opened = []
+    for name, source in (("A", a), ("B", b)):
+        try:
+            opened.append(open_weights(source, source))
+        except HookcliError as error:
+            raise prefix_side(error, name) from None
+    with _reading(f"{a} or {b}"):
+        return compare(opened[0], opened[1], tolerance)
+
+
+@contextmanager
+def _reading(source: str) -> Iterator[None]:
+    """Turn the errors of reading values into three lines."""
+    from hookcli.models.sources.file_errors import damaged_file, reason_of
+    from hookcli.sentences import cannot_read
+    from hookcli.weights.single_file import DAMAGE
+
+    try:
+        yield
     except OSError as error:
         raise RequestError(
             cannot_read(source, error.strerror or str(error)),
             place=source,
             hint="check the file's permissions, and that nothing removed it",
         ) from None
-    except ValueError as error:
+    except DAMAGE as error:
         raise damaged_file(source, reason_of(error), source) from None

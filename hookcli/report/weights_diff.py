@@ -32,9 +32,11 @@ class WeightsChange:
     `status`: "same" if all values are equal; "close" if they differ within the tolerance;
     "renamed" if B has equal values under another name; "reshaped" if the shapes differ; "added" if
     only B has it, "removed" if only A has it; "unknown" if the values cannot be read, for the
-    reason in `why`. `relative` is the 2-norm of B - A divided by that of A, `largest` the largest
-    absolute difference of an element, and `differing` the number of elements that differ. They are
-    absent if the values were not compared. Two NaN in one place are equal.
+    reason in `why`. `difference` is the 2-norm of B - A and `norm` that of A, over the elements
+    that are finite in both; `relative` is the first divided by the second, `largest` the largest
+    absolute difference of an element, and `differing` the number of elements that differ.
+    `non_finite` counts those of them that are not finite in A or in B. These are None if the values
+    were not compared. Two NaN in one place are equal.
     """
 
     a: str | None
@@ -42,18 +44,23 @@ class WeightsChange:
     status: WeightsStatus
     shapes: tuple[Shape | None, Shape | None]
     dtypes: tuple[str | None, str | None]
+    part: Literal["weights", "optimizer"]
     numel: Size
     relative: Number | None = None
     largest: Number | None = None
+    difference: Number | None = None
+    norm: Number | None = None
     differing: Size | None = None
+    non_finite: Size | None = None
     why: str | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsGroup:
-    """The tensors of one layer that were compared: all below `name`.
+    """The tensors of one layer: those below `name`, whose values were compared.
 
-    `relative` is the 2-norm of all their differences divided by that of all their values in A.
+    `relative` is the 2-norm of all their differences divided by that of all their values in A, and
+    `largest` the largest absolute difference of an element.
     """
 
     name: str
@@ -65,7 +72,10 @@ class WeightsGroup:
 
 @dataclass(frozen=True, slots=True)
 class WeightsDiffTotals:
-    """How many tensors have each status, and the difference of all that were compared."""
+    """How many tensors have each status, and the difference of all that were compared.
+
+    `other_dtype` counts the tensors of both that have another dtype in B.
+    """
 
     same: Count
     close: Count
@@ -75,7 +85,7 @@ class WeightsDiffTotals:
     added: Count
     removed: Count
     unknown: Count
-    dtypes: Count
+    other_dtype: Count
     relative: Number | None
     largest: Number | None
 
@@ -83,6 +93,8 @@ class WeightsDiffTotals:
 @dataclass(frozen=True, slots=True)
 class WeightsDiff:
     """The comparison of two files of weights. `rows` have the largest relative change first.
+
+    `tolerance` has pairs of a glob on names and the largest relative difference that is close.
 
     `verdict` is "same" if each tensor is the same, close, or renamed, and none was added, removed,
     reshaped or unread.
@@ -92,7 +104,7 @@ class WeightsDiff:
     environment: Environment
     a: WeightsSide
     b: WeightsSide
-    tolerance: Number
+    tolerance: tuple[tuple[str, Number], ...]
     verdict: Literal["same", "different"]
     totals: WeightsDiffTotals
     groups: tuple[WeightsGroup, ...]

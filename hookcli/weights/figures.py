@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hookcli.report.values import Number
 from hookcli.weights.dtypes import Array
 
 _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
@@ -143,7 +144,7 @@ def _ieee(m: _Moments) -> dict[str, Any]:
     return {"norm": "inf", "mean": mean, "std": std, "min": low, "max": high, "abs_max": "inf"}
 
 
-def known(value: float) -> float | str:
+def known(value: float) -> Number:
     """Return a number as reports have it: NaN and infinities are strings."""
     if math.isfinite(value):
         return value

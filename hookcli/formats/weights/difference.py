@@ -1,0 +1,166 @@
+"""The report of a comparison of weights: what changed, by layer and by tensor, the most first."""
+
+from __future__ import annotations
+
+import fnmatch
+
+from hookcli.console import escape
+from hookcli.formats.document.document import (
+    Document,
+    Fact,
+    FactsBlock,
+    LastLine,
+    LinesBlock,
+    TableBlock,
+)
+from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.style import Style
+from hookcli.formats.parts.summary import hidden_rows
+from hookcli.formats.parts.text import figure, number, shape, size
+from hookcli.formats.view import View
+from hookcli.formats.weights.document import FORMATS
+from hookcli.report.weights_diff import WeightsChange, WeightsDiff, WeightsGroup, WeightsSide
+from hookcli.text import counted, pluralize
+
+_MOST = 60  # tensors, unless --only asks for them
+_MOST_GROUPS = 40
+_FAINT = {"same", "close", "renamed"}
+_WORDS = ("same", "close", "changed", "renamed", "reshaped", "added", "removed", "unknown")
+
+
+def build(diff: WeightsDiff, view: View) -> Document:
+    """Return the document, whose last line begins with SAME or DIFFERENT."""
+    rows, matching = _rows(diff, view)
+    groups = [group for group in diff.groups if group.changed]
+    return Document(
+        "",
+        (
+            FactsBlock(
+                [
+                    Fact("A", _side(diff.a), is_title=True),
+                    Fact("B", _side(diff.b), is_title=True),
+                ],
+                align=2,
+            ),
+            TableBlock(_GROUPS, groups[:_MOST_GROUPS] if len(groups) > 1 else [], "layer"),
+            TableBlock(_ROWS, rows, "tensor", give_way=("numel", "differing", "dtype")),
+            LinesBlock(totals(diff)),
+        ),
+        [
+            *map(escape, diff.warnings),
+            *_notes(diff, len(rows), matching, view),
+            *(
+                [f"{len(groups) - _MOST_GROUPS} more layers changed: use `-f json`"]
+                if len(groups) > _MOST_GROUPS
+                else []
+            ),
+        ],
+        LastLine(last_line(diff), diff.verdict == "same"),
+    )
+
+
+def _side(side: WeightsSide) -> str:
+    kind = FORMATS.get(side.format, escape(side.format))
+    return f"{escape(side.source)} ({kind}, {counted(side.tensors, 'tensor')}, {size(side.bytes)})"
+
+
+def _rows(diff: WeightsDiff, view: View) -> tuple[list[WeightsChange], int]:
+    """Return the rows to show, and how many there are of the sort that is asked for."""
+    if view.only is not None:
+        glob = view.only
+        rows = [
+            row
+            for row in diff.rows
+            if any(fnmatch.fnmatchcase(name, glob) for name in (row.a, row.b) if name is not None)
+        ]
+        return rows, len(rows)
+    rows = [row for row in diff.rows if row.status != "same"]
+    return rows[:_MOST], len(rows)
+
+
+def _notes(diff: WeightsDiff, shown: int, matching: int, view: View) -> list[str]:
+    if view.only is not None and not shown:
+        return [f"no tensor matches --only {escape(view.only)}"]
+    notes = hidden_rows(shown, matching, "tensor that is not the same")
+    reasons = {row.why for row in diff.rows if row.why}
+    return [*notes, *(f"not compared: {escape(reason)}" for reason in sorted(reasons))]
+
+
+def totals(diff: WeightsDiff) -> list[str]:
+    """Return how many tensors have each status, and the difference of all together."""
+    total = diff.totals
+    parts = [f"{getattr(total, word):,} {word}" for word in _WORDS if getattr(total, word)]
+    lines = [f"Tensors: {', '.join(parts) or 'none'}"]
+    if total.other_dtype:
+        verb = pluralize(total.other_dtype, "has", "have")
+        lines.append(f"{counted(total.other_dtype, 'tensor')} {verb} another dtype in B")
+    if total.relative is not None:
+        lines.append(
+            f"All together: {figure(total.relative)} of the norm of A, at most "
+            f"{figure(total.largest)} in an element"
+        )
+    return lines
+
+
+def last_line(diff: WeightsDiff) -> str:
+    """Return the verdict."""
+    total = diff.totals
+    if diff.verdict == "same":
+        counts = [("equal", total.same), ("within the tolerance", total.close)]
+        counts.append(("equal under another name", total.renamed))
+        parts = [f"{count:,} {word}" for word, count in counts if count]
+        return f"SAME: {', '.join(parts) or 'no tensors in A and B'}"
+    bad = [word for word in _WORDS if word not in _FAINT and getattr(total, word)]
+    parts = [f"{getattr(total, word):,} {_VERDICTS[word]}" for word in bad]
+    return f"DIFFERENT: {', '.join(parts)}"
+
+
+_VERDICTS = {
+    "changed": "changed", "reshaped": "reshaped", "added": "only in B", "removed": "only in A",
+    "unknown": "not compared",
+}  # fmt: skip
+
+
+def _name(row: WeightsChange) -> str:
+    if row.status == "renamed":
+        return f"{escape(row.a or '')} → {escape(row.b or '')}"
+    return escape(row.a or row.b or "")
+
+
+def _both(values: tuple[str | None, str | None]) -> str:
+    a, b = values
+    return escape(a or b or "") if a == b or None in values else f"{escape(a)} | {escape(b)}"  # type: ignore[arg-type]
+
+
+def _shapes(row: WeightsChange) -> str:
+    a, b = (None if side is None else shape(side) for side in row.shapes)
+    return _both((a, b))
+
+
+def _status(row: WeightsChange) -> str:
+    return {"added": "only in B", "removed": "only in A", "unknown": "not compared"}.get(
+        row.status, row.status
+    )
+
+
+def _style(row: WeightsChange) -> Style | None:
+    return Style.FAINT if row.status in _FAINT else Style.WRONG
+
+
+_ROWS: dict[str, Column[WeightsChange]] = {
+    "name": Column("Tensor", _name, least=24, distinct=True),
+    "shape": Column("Shape", _shapes, least=10, spare=True),
+    "dtype": Column("Dtype", lambda row: _both(row.dtypes)),
+    "relative": Column("Relative", lambda row: figure(row.relative), right=True),
+    "largest": Column("Largest", lambda row: figure(row.largest), right=True),
+    "differing": Column("Differ", lambda row: number(row.differing), right=True),
+    "numel": Column("Elements", lambda row: number(row.numel), right=True),
+    "status": Column("Status", _status, style=_style),
+}
+_GROUPS: dict[str, Column[WeightsGroup]] = {
+    "name": Column("Layer", lambda group: escape(group.name), least=24, distinct=True),
+    "tensors": Column("Tensors", lambda group: number(group.tensors), right=True),
+    "changed": Column("Changed", lambda group: number(group.changed), right=True),
+    "relative": Column("Relative", lambda group: figure(group.relative), right=True),
+    "largest": Column("Largest", lambda group: figure(group.largest), right=True),
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.findings import CheckRow
 from hookcli.report.report import Environment
 from hookcli.report.values import Count, Shape, Size, absent
 
@@ -77,7 +76,7 @@ class WeightsReport:
     """
 
     schema: Literal["hookcli.weights/1"]
-    command: Literal["inspect", "check"]
+    command: Literal["inspect"]
     environment: Environment
     source: str
     format: str
@@ -87,5 +86,4 @@ class WeightsReport:
     files: tuple[WeightsFile, ...]
     metadata: dict[str, str]
     tensors: tuple[WeightsRow, ...]
-    checks: tuple[CheckRow, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -9,8 +9,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hookcli.report.findings import CheckRow
     from hookcli.report.report import Report
 
@@ -42,13 +40,7 @@ def verdict_of(report: Report, fail_on: FailOn) -> Verdict:
     """Return the verdict on a report if the findings of `fail_on` count."""
     if report.error is not None:
         return Verdict.MODEL_FAILED
-    return verdict_of_rows(report.checks, fail_on)
-
-
-def verdict_of_rows(rows: Iterable[CheckRow], fail_on: FailOn) -> Verdict:
-    """Return the verdict on the rows of a check if the findings of `fail_on` count."""
-    rows = tuple(rows)
-    if any(row.status == "error" for row in rows):
+    if any(row.status == "error" for row in report.checks):
         return Verdict.NOT_JUDGED
-    failed = any(is_counted(row, fail_on) for row in rows)
+    failed = any(is_counted(row, fail_on) for row in report.checks)
     return Verdict.FINDINGS if failed else Verdict.PASSED

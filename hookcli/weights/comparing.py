@@ -19,11 +19,11 @@ from hookcli.report.weights_diff import (
     WeightsSide,
     WeightsStatus,
 )
+from hookcli.text import counted
 from hookcli.weights.difference import Difference, compare_values, digest
 from hookcli.weights.figures import known
 from hookcli.weights.inspection import environment
 from hookcli.weights.stored import StoredTensor, Weights
-from hookcli.text import counted
 from hookcli.weights.values import Reader
 
 Tolerance: TypeAlias = Sequence[tuple[str, float]]
@@ -189,7 +189,7 @@ def _change(
         differing=None if found is None else found.differing,
         non_finite=None if found is None else found.non_finite,
         why=why or None,
-        **figures,  # type: ignore[arg-type]  # each is a Number
+        **figures,
     )
 
 

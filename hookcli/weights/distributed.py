@@ -177,7 +177,7 @@ def _dtype(properties: Any) -> str:
 def _find(piece: _Piece, key: str, dtype: str, sizes: tuple[int, ...]) -> Strided:
     """Return where the elements of a chunk are: in the file of torch.save that is its part."""
     with piece.path.open("rb") as file:
-        window = _Window(file, piece.start, piece.size)
+        window = io.BufferedReader(_Window(file, piece.start, piece.size))
         with unzipped(window) as archive:
             info = archive.getinfo(member_named(archive, "data.pkl"))
             with archive.open(info) as pickled:

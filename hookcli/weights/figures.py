@@ -48,7 +48,8 @@ class _Moments:
         self.nans += int(nan.sum())
         self.above += int(above.sum())
         self.below += int(below.sum())
-        return piece[~(nan | above | below)]
+        finite: Array = piece[~(nan | above | below)]
+        return finite
 
     def _add_norm(self, wide: Array, largest: float) -> None:
         if largest == 0:
@@ -99,13 +100,11 @@ def statistics(pieces: Iterable[Array], numel: int) -> dict[str, Any]:
 
 def _moduli(piece: Array) -> Array:
     wide = piece.astype(np.complex128)
-    moduli = np.abs(wide)
-    # abs returns inf if a part is infinite, even if the other is NaN
-    return (
-        np.where(np.isnan(wide.real) | np.isnan(wide.imag), np.nan, moduli)
-        if (not np.isfinite(moduli.sum()))
-        else moduli
-    )
+    moduli: Array = np.abs(wide)
+    if not np.isfinite(moduli.sum()):
+        # abs returns inf if a part is infinite, even if the other is NaN
+        moduli[np.isnan(wide.real) | np.isnan(wide.imag)] = np.nan
+    return moduli
 
 
 def _row(m: _Moments, *, integers: bool) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def _tensor(
 
 
 def _decoder(kind: int) -> Any:
-    """Return the function that decodes blocks of a type; None without the package, or for others."""
+    """Return the function that decodes blocks of a type; None without the package."""
     try:
         import gguf
     except ImportError:

@@ -1,4 +1,4 @@
-"""Opens what a path names, if it is weights: a file, an index of shards, or a folder. Torch-free."""
+"""Opens what a path names, if it is weights: a file, an index, or a folder. Torch-free."""
 
 from __future__ import annotations
 

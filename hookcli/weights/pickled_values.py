@@ -11,7 +11,7 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from hookcli.weights.stored import checked_shape
 
@@ -130,10 +130,12 @@ def read_values(file: IO[bytes], size: int) -> Any:
 
 
 # Python's unpickler in C allocates as much memory as a pickle asks for; that in Python does not.
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
+class _Unpickler(pickle._Unpickler):
     """Builds descriptions. Nothing that a pickle names is looked up."""
 
-    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+    stack: list[Any]
+    append: Callable[[Any], None]
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
 
     def __init__(self, file: BoundedFile) -> None:
         super().__init__(file, encoding="utf-8", errors="backslashreplace")

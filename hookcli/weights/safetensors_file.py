@@ -70,12 +70,12 @@ class Header:
     def _tensor(self, name: str, entry: Any) -> StoredTensor:
         if not isinstance(entry, dict):
             raise ValueError(f"its header has no description of '{name:.80}'")
-        kind, ends = entry.get("dtype"), entry.get("data_offsets")
+        kind, ends = entry.get("dtype"), _range(entry.get("data_offsets"))
         try:
             shape = checked_shape(entry.get("shape"))
         except ValueError as error:
             raise ValueError(f"'{name:.80}': {error}") from None
-        if not isinstance(kind, str) or not _is_range(ends):
+        if not isinstance(kind, str) or ends is None:
             raise ValueError(f"'{name:.80}' has no dtype or no data_offsets")
         begin, end = ends
         if end > self._room:
@@ -113,10 +113,11 @@ class Header:
             )
 
 
-def _is_range(ends: Any) -> bool:
-    if not isinstance(ends, list) or len(ends) != 2:
-        return False
-    return all(type(end) is int for end in ends) and 0 <= ends[0] <= ends[1]
+def _range(ends: Any) -> tuple[int, int] | None:
+    if not isinstance(ends, list) or len(ends) != 2 or any(type(end) is not int for end in ends):
+        return None
+    begin, end = ends
+    return (begin, end) if 0 <= begin <= end else None
 
 
 def _parsed(text: bytes) -> dict[str, Any]:

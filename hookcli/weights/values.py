@@ -174,7 +174,8 @@ def _decoded(raw: Array, values: Strided) -> Array:
         return elements
     # As torch computes it: in float32, from integers.
     wide = elements.astype(np.int64) - values.zero
-    return wide.astype(np.float32) * np.float32(values.scale)
+    made: Array = wide.astype(np.float32) * np.float32(values.scale)
+    return made
 
 
 def _as_strided(elements: Array, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:

@@ -76,10 +76,13 @@ def _nodes(level: _Building, *, folded: bool) -> list[WeightsNode]:
 
 
 def _by_number(nodes: list[WeightsNode]) -> list[WeightsNode]:
-    """Return the nodes with neighbours that are numbered in order: files often have 1, 10, 11, 2."""
+    """Return the nodes with numbered neighbours in order: many files have 1, 10, 11, 2."""
     made: list[WeightsNode] = []
     for numbered, run in groupby(nodes, _is_numbered):
-        made += sorted(run, key=lambda node: (len(node.label), node.label)) if numbered else run
+        group = list(run)
+        if numbered:
+            group.sort(key=lambda node: (len(node.label), node.label))
+        made += group
     return made
 
 

@@ -23,7 +23,7 @@ from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.outputs.special_files import KEEP_READING, NO_READER, hold, is_in_place
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
-from hookcli.report.weights import WeightsReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport
-    from hookcli.report.weights import WeightsReport
-    from hookcli.report.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_report import WeightsReport
 
 Result: TypeAlias = "Report | TrainingReport | Diff | TrainingDiff | WeightsReport | WeightsDiff"
 

@@ -13,7 +13,7 @@ from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.results import Result
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.training import TrainingReport
-from hookcli.report.weights import WeightsReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import FailOn
 from hookcli.text import listed_hint
 

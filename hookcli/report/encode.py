@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.report.training import TrainingReport
-    from hookcli.report.weights import WeightsReport
-    from hookcli.report.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_report import WeightsReport
 
 
 _TOP = (

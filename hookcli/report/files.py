@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
-from hookcli.report.weights import WEIGHTS_SCHEMA
+from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA
 from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport
-    from hookcli.report.weights import WeightsReport
+    from hookcli.report.weights.weights_report import WeightsReport
     from hookcli.spec.checks import CheckSpec
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
@@ -33,7 +33,7 @@ def read_report(path: str) -> Report:
     """
     text = _read_text(path)
     if _WEIGHTS.search(text):
-        from hookcli.report.checked_weights import as_report
+        from hookcli.report.weights.checked_weights import as_report
 
         return as_report(_weights_report(path, text))
     if is_training(text):

@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookcli.report import events, report, steps, training, weights, weights_diff
+from hookcli.report import events, report, steps, training
 from hookcli.report.reading.long_reports import LONG, read_in_pieces
 from hookcli.report.report import SCHEMA, Report
 from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
 from hookcli.report.values import path_of
-from hookcli.report.weights import WEIGHTS_SCHEMA, WeightsReport
-from hookcli.report.weights_diff import WEIGHTS_DIFF_SCHEMA, WeightsDiff
+from hookcli.report.weights import weights_diff, weights_report
+from hookcli.report.weights.weights_diff import WEIGHTS_DIFF_SCHEMA, WeightsDiff
+from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA, WeightsReport
 
 T = TypeVar("T")
 
@@ -143,7 +144,7 @@ def training_schema() -> dict[str, Any]:
 def weights_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the report of weights."""
     made = _weights_adapter().json_schema(mode="serialization")
-    return closed(made, WEIGHTS_SCHEMA, "hookcli weights", (weights,))
+    return closed(made, WEIGHTS_SCHEMA, "hookcli weights", (weights_report,))
 
 
 def weights_diff_schema() -> dict[str, Any]:

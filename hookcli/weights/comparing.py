@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from hookcli.report.values import Number
-from hookcli.report.weights_diff import (
+from hookcli.report.weights.weights_diff import (
     WEIGHTS_DIFF_SCHEMA,
     WeightsChange,
     WeightsDiff,
@@ -23,7 +23,7 @@ from hookcli.text import counted
 from hookcli.weights.difference import Difference, compare_values, digest
 from hookcli.weights.figures import known
 from hookcli.weights.inspection import environment
-from hookcli.weights.stored import StoredTensor, Weights
+from hookcli.weights.stored import StoredTensor, StoredWeights
 from hookcli.weights.values import Reader
 
 Tolerance: TypeAlias = Sequence[tuple[str, float]]
@@ -35,7 +35,7 @@ _ORDER: dict[str, int] = {
 }  # fmt: skip
 
 
-def compare(a: Weights, b: Weights, tolerance: Tolerance = ()) -> WeightsDiff:
+def compare(a: StoredWeights, b: StoredWeights, tolerance: Tolerance = ()) -> WeightsDiff:
     """Return the comparison of two files of weights. Two tensors are in memory at a time.
 
     `tolerance` has pairs of a glob and the largest relative difference of names that match it; the
@@ -77,7 +77,7 @@ def compare(a: Weights, b: Weights, tolerance: Tolerance = ()) -> WeightsDiff:
 
 
 def _compared(
-    a: Weights, b: Weights, notes: list[str]
+    a: StoredWeights, b: StoredWeights, notes: list[str]
 ) -> tuple[list[StoredTensor], list[StoredTensor]]:
     """Return the tensors to compare: without the state of an optimizer that only one side has."""
     sides = (a.tensors, b.tensors)
@@ -123,7 +123,7 @@ def _prefix(short: _Named, long: _Named) -> str:
 _MOST_PREFIXES = 8  # that are tried
 
 
-def _side(weights: Weights) -> WeightsSide:
+def _side(weights: StoredWeights) -> WeightsSide:
     return WeightsSide(
         weights.source,
         weights.format,

@@ -17,6 +17,7 @@ from typing import IO, Any, TypeAlias
 
 from hookcli.models.sources.torch_files import STATE_KEYS
 from hookcli.models.sources.zip_members import below_top, member_named, part_of, unzipped
+from hookcli.text import counted
 from hookcli.weights.dtypes import DTYPES
 from hookcli.weights.pickled_values import GlobalName, OpaqueObject, PickledTensor, read_values
 from hookcli.weights.stored import (
@@ -25,8 +26,9 @@ from hookcli.weights.stored import (
     Storage,
     StoredFile,
     StoredTensor,
+    StoredWeights,
     Strided,
-    Weights,
+    below_key,
     checked_shape,
 )
 
@@ -46,7 +48,7 @@ class _Piece:
 _Place: TypeAlias = "tuple[str, tuple[int, ...] | None]"  # of a chunk: its tensor, first element
 
 
-def read(folder: Path, source: str) -> Weights:
+def read(folder: Path, source: str) -> StoredWeights:
     """Return the tensors of a checkpoint.
 
     Raises
@@ -61,19 +63,22 @@ def read(folder: Path, source: str) -> Weights:
     if not isinstance(described, dict):
         raise ValueError(f"{METADATA} has no description of a state dict")
     pieces = _pieces(folder, state.get("storage_data"))
-    weights = Weights(source, "distributed", _files(folder, pieces))
+    weights = StoredWeights(source, "distributed", _files(folder, pieces))
     prefix = next((key for key in STATE_KEYS if _has_prefix(described, key)), None)
+    others = 0
     for key, value in described.items():
         if not isinstance(key, str):
             raise ValueError(f"{METADATA} has a name that is not a string")
         if not isinstance(value, OpaqueObject) or not value.name.endswith("TensorStorageMetadata"):
-            weights.metadata[key] = "a value that is no tensor"
+            others += 1
             continue
         part: Part = "optimizer" if "optim" in key.partition(".")[0].lower() else "weights"
         name = key.removeprefix(f"{prefix}.") if prefix else key
         weights.tensors.append(_tensor(name, key, part, _state(value), pieces))
+    if others:
+        weights.notes.append(f"{counted(others, 'value')} not shown, as each is not a tensor")
     if prefix:
-        weights.notes.append(f"names are those below the key '{prefix}'")
+        weights.notes.append(below_key(prefix))
     return weights
 
 

@@ -30,7 +30,8 @@ class _Moments:
     def add(self, piece: Array) -> None:
         """Add the elements of a piece: numbers, or the moduli of complex ones."""
         if piece.dtype.kind == "f":
-            total = piece.sum(dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = piece.sum(dtype=np.float64)
             if not math.isfinite(total):
                 piece = self._finite(piece)
         if not piece.size:
@@ -101,7 +102,7 @@ def statistics(pieces: Iterable[Array], numel: int) -> dict[str, Any]:
 def _moduli(piece: Array) -> Array:
     wide = piece.astype(np.complex128)
     moduli: Array = np.abs(wide)
-    if not np.isfinite(moduli.sum()):
+    if not np.isfinite(moduli).all():
         # abs returns inf if a part is infinite, even if the other is NaN
         moduli[np.isnan(wide.real) | np.isnan(wide.imag)] = np.nan
     return moduli

@@ -19,9 +19,9 @@ from hookcli.weights.stored import (
     Storage,
     StoredFile,
     StoredTensor,
+    StoredWeights,
     Strided,
     Values,
-    Weights,
     checked_shape,
     contiguous_stride,
 )
@@ -53,7 +53,7 @@ _QUANTIZED = {
 }  # fmt: skip
 
 
-def read(path: Path, source: str) -> Weights:
+def read(path: Path, source: str) -> StoredWeights:
     """Return the tensors of a GGUF file.
 
     Raises
@@ -63,7 +63,7 @@ def read(path: Path, source: str) -> Weights:
     """
     with path.open("rb") as file:
         header = _Header(file, os.fstat(file.fileno()).st_size)
-    weights = Weights(source, "gguf", [StoredFile(source, header.size)])
+    weights = StoredWeights(source, "gguf", [StoredFile(source, header.size)])
     weights.metadata = header.metadata
     weights.tensors = [_tensor(path, source, header, entry) for entry in header.entries]
     return weights

@@ -6,12 +6,12 @@ import platform
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookcli import __version__
+from hookcli._version import __version__
 from hookcli.report.report import Environment
-from hookcli.report.weights import (
+from hookcli.report.weights.weights_report import (
     WEIGHTS_SCHEMA,
     DtypeTotal,
     WeightsFile,
@@ -19,17 +19,13 @@ from hookcli.report.weights import (
     WeightsRow,
     WeightsTotals,
 )
-from hookcli.weights.stored import StoredTensor, Strided, Weights, shared
+from hookcli.weights.stored import StoredTensor, StoredWeights, Strided, shared
 
 _MOST_NAMES = 16  # other names of a tensor
 
 
-def inspect(
-    weights: Weights, *, values: bool, told: Callable[[int, int], None] = lambda _done, _of: None
-) -> WeightsReport:
+def inspect(weights: StoredWeights, *, values: bool) -> WeightsReport:
     """Return the report of weights. Without `values` only what their headers say.
-
-    `told` is called with the number of tensors whose values were read, and with that of all.
 
     Raises
     ------
@@ -38,7 +34,7 @@ def inspect(
     begun = time.perf_counter()
     groups = list(shared(weights.tensors))
     names = _other_names(groups)
-    stats = _statistics(weights.tensors, told) if values else {}
+    stats = _statistics(weights.tensors) if values else {}
     rows = tuple(_row(tensor, stats, names) for tensor in weights.tensors)
     dtypes, totals = _totals(weights.tensors, groups)
     return WeightsReport(
@@ -79,9 +75,7 @@ def _other_names(groups: Sequence[Sequence[StoredTensor]]) -> dict[int, tuple[st
     return found
 
 
-def _statistics(
-    tensors: Sequence[StoredTensor], told: Callable[[int, int], None]
-) -> Mapping[int, dict[str, Any]]:
+def _statistics(tensors: Sequence[StoredTensor]) -> Mapping[int, dict[str, Any]]:
     """Return the statistics of each tensor whose values can be read, by its id.
 
     Values are read in the order of the files, each once for tensors that are the same elements.
@@ -94,11 +88,10 @@ def _statistics(
     readable = [tensor for tensor in tensors if tensor.values is not None]
     readable.sort(key=_position)
     with Reader() as reader:
-        for number, tensor in enumerate(readable):
+        for tensor in readable:
             values = tensor.values
             if values is None:
                 continue
-            told(number, len(readable))
             key = values if isinstance(values, Strided) else id(tensor)
             if key not in done:
                 done = {key: statistics(reader.pieces(values), tensor.numel)}
@@ -177,7 +170,7 @@ def _span(tensor: StoredTensor) -> tuple[int, int]:
     return tensor.values.span if isinstance(tensor.values, Strided) else (0, 0)
 
 
-def _files(weights: Weights) -> tuple[WeightsFile, ...]:
+def _files(weights: StoredWeights) -> tuple[WeightsFile, ...]:
     counts: defaultdict[str, int] = defaultdict(int)
     for tensor in weights.tensors:
         counts[tensor.file] += 1

@@ -11,7 +11,6 @@ from hookcli.models.sources.weight_index import is_index
 from hookcli.sentences import cannot_read
 from hookcli.weights import distributed, gguf_file, shards
 from hookcli.weights.single_file import DAMAGE, FILES, read_file
-from hookcli.weights.stored import Weights
 
 _FILES = FILES | {"index", "gguf"}
 _DISTRIBUTED = "distributed_checkpoint"
@@ -28,7 +27,7 @@ def is_weights(source: str) -> bool:
         return False
 
 
-def open_weights(source: str, place: str) -> Weights:
+def open_weights(source: str, place: str) -> StoredWeights:
     """Return the tensors that a path names, without their values.
 
     Raises
@@ -51,7 +50,7 @@ def open_weights(source: str, place: str) -> Weights:
         raise damaged_file(source, reason_of(error), place) from None
 
 
-def _opened(path: Path, source: str, place: str) -> Weights:
+def _opened(path: Path, source: str, place: str) -> StoredWeights:
     if path.is_dir():
         return _folder(path, source, place)
     if not path.is_file():
@@ -66,7 +65,7 @@ def _opened(path: Path, source: str, place: str) -> Weights:
     return read_file(path, source, source)
 
 
-def _folder(path: Path, source: str, place: str) -> Weights:
+def _folder(path: Path, source: str, place: str) -> StoredWeights:
     if identify_folder(path) == _DISTRIBUTED:
         return distributed.read(path, source)
     named = shards.weights_in(path)

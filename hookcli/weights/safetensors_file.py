@@ -35,7 +35,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-class Header:
+class SafetensorsHeader:
     """The header of one file: its tensors, its metadata, and what is odd about it."""
 
     def __init__(self, path: Path, shown: str) -> None:

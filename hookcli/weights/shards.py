@@ -15,7 +15,7 @@ from hookcli.models.sources.weight_index import (
 )
 from hookcli.sentences import missing_name
 from hookcli.weights.single_file import DAMAGE, FILES, read_file
-from hookcli.weights.stored import Weights
+from hookcli.weights.stored import StoredWeights
 
 
 def weights_in(folder: Path) -> Path | None:
@@ -26,7 +26,7 @@ def weights_in(folder: Path) -> Path | None:
     return None
 
 
-def read_index(index: Path, source: str, place: str) -> Weights:
+def read_index(index: Path, source: str, place: str) -> StoredWeights:
     """Return the tensors of all files that an index names, in the order of the files.
 
     Raises
@@ -34,7 +34,7 @@ def read_index(index: Path, source: str, place: str) -> Weights:
     RequestError : a file does not exist, or is not in the folder of the index.
     ModelError : a file is damaged, or does not contain what the index says.
     """
-    whole = Weights(source, "")
+    whole = StoredWeights(source, "")
     for name, keys in files_of(index, index.as_posix(), place).items():
         part = _part(index.parent / name, source, name, place)
         names = {tensor.name for tensor in part.tensors}
@@ -49,7 +49,7 @@ def read_index(index: Path, source: str, place: str) -> Weights:
     return whole
 
 
-def _part(path: Path, source: str, name: str, place: str) -> Weights:
+def _part(path: Path, source: str, name: str, place: str) -> StoredWeights:
     if not path.is_file():
         raise file_not_found(path.as_posix(), place, ADD_PART)
     try:
@@ -61,7 +61,7 @@ def _part(path: Path, source: str, name: str, place: str) -> Weights:
         raise damaged_file(path.as_posix(), reason_of(error), place) from None
 
 
-def _join(whole: Weights, part: Weights) -> None:
+def _join(whole: StoredWeights, part: StoredWeights) -> None:
     whole.format = whole.format or part.format
     whole.files += part.files
     whole.tensors += part.tensors

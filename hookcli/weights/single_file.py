@@ -7,14 +7,14 @@ import zipfile
 from pathlib import Path
 
 from hookcli.weights import safetensors_file, torch_file
-from hookcli.weights.stored import StoredFile, Weights
+from hookcli.weights.stored import StoredFile, StoredWeights
 
 # What identify() calls the files that have tensors, and no model.
 FILES = frozenset({"safetensors", "state_dict", "checkpoint", "dict", "pickle"})
 DAMAGE = (ValueError, RecursionError, EOFError, zipfile.BadZipFile)
 
 
-def read_file(path: Path, source: str, shown: str) -> Weights:
+def read_file(path: Path, source: str, shown: str) -> StoredWeights:
     """Return the tensors of one file. Raises ValueError or BadZipFile if it is damaged."""
     with path.open("rb") as file:
         head = file.read(9)
@@ -22,8 +22,10 @@ def read_file(path: Path, source: str, shown: str) -> Weights:
     files = [StoredFile(shown, size)]
     is_zip = head.startswith(b"PK")
     if not is_zip and head[:1] != b"\x80":
-        header = safetensors_file.Header(path, shown)
-        return Weights(source, "safetensors", files, header.tensors, header.metadata, header.notes)
+        header = safetensors_file.SafetensorsHeader(path, shown)
+        return StoredWeights(
+            source, "safetensors", files, header.tensors, header.metadata, header.notes
+        )
     saved = torch_file.TorchFile(path, shown, is_zip=is_zip)
     kind = "torch" if is_zip else "torch_legacy"
-    return Weights(source, kind, files, saved.tensors, saved.metadata, saved.notes)
+    return StoredWeights(source, kind, files, saved.tensors, saved.metadata, saved.notes)

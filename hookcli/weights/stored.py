@@ -110,7 +110,7 @@ class StoredFile:
 
 
 @dataclass(slots=True)
-class Weights:
+class StoredWeights:
     """The tensors of a file or folder, without their values.
 
     `metadata` has the other values as strings, by name. `notes` tell what is not shown, and what
@@ -123,6 +123,11 @@ class Weights:
     tensors: list[StoredTensor] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+
+def below_key(key: str) -> str:
+    """Return the note about a state dict under a key, which names do not have."""
+    return f"names are those below the key '{key}'"
 
 
 def contiguous_stride(shape: Sequence[int]) -> tuple[int, ...]:

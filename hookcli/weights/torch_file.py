@@ -29,7 +29,14 @@ from hookcli.weights.pickled_values import (
     PickledTensor,
     read_values,
 )
-from hookcli.weights.stored import Part, Storage, StoredTensor, Strided, contiguous_stride
+from hookcli.weights.stored import (
+    Part,
+    Storage,
+    StoredTensor,
+    Strided,
+    below_key,
+    contiguous_stride,
+)
 from hookcli.weights.values import repeats
 
 _MOST_REPEATED = 1 << 26  # bytes of a tensor whose elements are stored once and occur often
@@ -122,9 +129,9 @@ class TorchFile:
             else:
                 self._add_value(path, value)
         if prefix is not None:
-            self.notes.append(f"names are those below the key '{prefix}'")
+            self.notes.append(below_key(prefix))
         if self._unbuilt:
-            self.notes.append(f"{self._unbuilt:,} objects that are no tensors were not built")
+            self.notes.append(f"{self._unbuilt:,} objects that are not tensors were skipped")
         self._check_names()
 
     def _add_value(self, path: tuple[str, ...], value: Any) -> None:

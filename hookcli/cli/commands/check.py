@@ -29,7 +29,7 @@ from hookcli.formats.check.merged import merged
 from hookcli.formats.results import REPORTS
 from hookcli.report.files import read_saved, with_saved
 from hookcli.report.training import TrainingReport
-from hookcli.report.weights import WeightsReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.text import counted
 
 if TYPE_CHECKING:
@@ -199,8 +199,8 @@ def _weights(flags: _Flags) -> str | None:
 def _of_weights(source: str, flags: _Flags, console: Console) -> _CheckInput:
     """Return a file of weights to check. No model runs."""
     from hookcli.cli.requests import config_of
-    from hookcli.cli.weights_request import check_flags, read_report
-    from hookcli.report.checked_weights import as_report
+    from hookcli.cli.weights.weights_request import check_flags, read_report
+    from hookcli.report.weights.checked_weights import as_report
     from hookcli.rules.judge_weights import with_finite
     from hookcli.spec.checks import CheckSpec
 
@@ -289,7 +289,7 @@ def _report_alone(flags: _Flags) -> str | None:
 def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
     """Return a saved report to check again. No model runs."""
     from hookcli.cli.requests import config_of
-    from hookcli.report.checked_weights import as_report
+    from hookcli.report.weights.checked_weights import as_report
     from hookcli.rules.catalogue import with_safe_set, with_training_set
     from hookcli.rules.judge_weights import is_weights, with_finite
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from hookcli.comparison.tolerance import Tolerances
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
-    from hookcli.report.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_diff import WeightsDiff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +265,7 @@ def _of_weights(
     console: Console,
 ) -> tuple[WeightsDiff, tuple[Target, ...], View]:
     """Compare two files of weights. No model is built."""
-    from hookcli.cli.weights_request import check_flags, compare_files
+    from hookcli.cli.weights.weights_request import check_flags, compare_files
 
     for side in sides:
         if not _is_weights(side):

@@ -8,7 +8,7 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
 from hookcli.cli.flags.signatures import changes, lacks
-from hookcli.cli.weights_request import WeightsFlags, inspect_weights, weights_named
+from hookcli.cli.weights.weights_request import WeightsFlags, inspect_weights, weights_named
 
 EXAMPLES = (
     ("every layer: shapes, parameters, mult-adds", "hookcli inspect model.py"),

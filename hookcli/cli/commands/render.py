@@ -16,7 +16,7 @@ from hookcli.formats.results import REPORTS
 from hookcli.report.files import read_saved
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
-from hookcli.report.weights import WeightsReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import FailOn
 
 

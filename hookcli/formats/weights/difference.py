@@ -19,7 +19,12 @@ from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import figure, number, shape, size
 from hookcli.formats.view import View
 from hookcli.formats.weights.document import FORMATS
-from hookcli.report.weights_diff import WeightsChange, WeightsDiff, WeightsGroup, WeightsSide
+from hookcli.report.weights.weights_diff import (
+    WeightsChange,
+    WeightsDiff,
+    WeightsGroup,
+    WeightsSide,
+)
 from hookcli.text import counted, pluralize
 
 _MOST = 60  # tensors, unless --only asks for them

@@ -22,7 +22,7 @@ from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import number, size
 from hookcli.formats.view import View
 from hookcli.formats.weights.lines import WeightsLine, cell, lines, selected
-from hookcli.report.weights import WeightsReport, WeightsRow
+from hookcli.report.weights.weights_report import WeightsReport, WeightsRow
 from hookcli.text import counted
 
 _RIGHT = frozenset(

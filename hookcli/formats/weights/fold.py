@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from hookcli.report.weights import WeightsRow
+from hookcli.report.weights.weights_report import WeightsRow
 
 _DEEPEST = 64  # levels; the rest of a name is one
 

@@ -14,7 +14,7 @@ from hookcli.formats.order import Ordered, measured, ordered, sort_key
 from hookcli.formats.parts.text import count, figure, number, shape, size
 from hookcli.formats.view import View
 from hookcli.formats.weights.fold import WeightsNode, tree
-from hookcli.report.weights import WeightsReport, WeightsRow
+from hookcli.report.weights.weights_report import WeightsReport, WeightsRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from hookcli.report.report import LayerRow, Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.report.values import LARGEST_SIZE, path_of
-from hookcli.report.weights import WeightsReport
+from hookcli.report.weights.weights_report import WeightsReport
 
 # The measurements that no rule requires: those of a diff, and the memory of training.
 _OTHERS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookcli.report.report import SCHEMA, ModelInfo, ParameterRow, Report, RunInfo, Totals
-from hookcli.report.weights import WeightsReport, WeightsRow
+from hookcli.report.weights.weights_report import WeightsReport, WeightsRow
 
 
 def as_report(weights: WeightsReport) -> Report:

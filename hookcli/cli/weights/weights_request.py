@@ -13,8 +13,8 @@ from hookcli.errors import RequestError
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
     from hookcli.console import Console
-    from hookcli.report.weights import WeightsReport
-    from hookcli.report.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_report import WeightsReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

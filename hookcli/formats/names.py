@@ -201,7 +201,7 @@ TRAINED: dict[str, ColumnFacts] = {
 
 # The table of weights without a model.
 WEIGHTS: dict[str, ColumnFacts] = {
-    "tensor": ColumnFacts("Tensor", "part of the tensor's name, below the parts before it"),
+    "path": ColumnFacts("Tensor", "part of the tensor's name, below the parts before it"),
     "name": ColumnFacts("Name", "whole name of the tensor", sorts=True),
     "shape": ColumnFacts("Shape", "shape of the tensor"),
     "dtype": ColumnFacts(
@@ -214,7 +214,7 @@ WEIGHTS: dict[str, ColumnFacts] = {
     "shared": ColumnFacts("Shared with", "other tensors with elements in the same storage"),
 }
 WEIGHTS_COLUMNS = (
-    "tensor",
+    "path",
     "shape",
     "dtype",
     "bytes",

@@ -11,6 +11,7 @@ from hookcli.models.sources.weight_index import is_index
 from hookcli.sentences import cannot_read
 from hookcli.weights import distributed, gguf_file, shards
 from hookcli.weights.single_file import DAMAGE, FILES, read_file
+from hookcli.weights.stored import StoredWeights
 
 _FILES = FILES | {"index", "gguf"}
 _DISTRIBUTED = "distributed_checkpoint"

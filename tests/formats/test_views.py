@@ -116,7 +116,9 @@ def test_every_column_and_sort_is_drawn(command, form):
 
 
 def test_the_names_of_sorts_are_those_of_all_commands():
-    assert set(SORTS) == {sort for command in (*REPORTS, "run") for sort in sorts_of(command)}
+    assert set(SORTS) == {
+        sort for command in (*REPORTS, "run", "weights") for sort in sorts_of(command)
+    }
     assert columns_of("unheard of") == COLUMNS
 
 

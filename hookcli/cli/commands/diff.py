@@ -120,7 +120,6 @@ EXAMPLES = (
         "gradients too, with a larger tolerance",
         "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",
     ),
-    ("what a fine-tune changed", "hookcli diff base.safetensors tuned.safetensors"),
     (
         "a parallel plan against the model itself",
         "hookcli diff model.py 'model.py?parallel=plan.py:apply&mesh=tp:2'",

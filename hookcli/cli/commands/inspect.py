@@ -20,7 +20,6 @@ EXAMPLES = (
         "the memory of training with another batch and optimizer",
         "hookcli inspect model.py --what-if batch=32,optimizer=adamw",
     ),
-    ("the tensors of a file of weights", "hookcli inspect model.safetensors"),
     ("a table on stdout, JSON in a file", "hookcli inspect model.py -f table -f json=report.json"),
 )
 

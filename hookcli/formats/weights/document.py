@@ -29,7 +29,7 @@ _RIGHT = frozenset(
     name for name, facts in WEIGHTS.items() if facts.stat or name in {"bytes", "numel"}
 )
 _GIVE_WAY = ("std", "mean", "zeros", "inf", "nan", "bytes")
-_WITHOUT_VALUES = ("tensor", "shape", "dtype", "numel", "bytes")
+_WITHOUT_VALUES = ("path", "shape", "dtype", "numel", "bytes")
 _NAMED = 5  # tensors that a sentence names
 FORMATS = {
     "safetensors": "safetensors",
@@ -48,7 +48,7 @@ def build(report: WeightsReport, view: View) -> Document:
 
 def build_tree(report: WeightsReport, view: View) -> Document:
     """Return the document with one line for each tensor, none of which is cut or folded."""
-    columns = [name for name in _columns(report, view) if name != "tensor"]
+    columns = [name for name in _columns(report, view) if name != "path"]
     texts = []
     for line in lines(report, view, folded=False):
         guides = paint(line.guides, Style.FAINT, color=view.color)
@@ -90,13 +90,14 @@ def facts(report: WeightsReport) -> list[Fact]:
     if len(report.files) > 1:
         kind += f", {counted(len(report.files), 'file')}"
     made = [Fact("weights", escape(report.source), is_title=True), Fact("format", kind)]
-    for key, value in report.metadata.items():
+    entries = sorted(report.metadata.items(), key=lambda entry: "optim" in entry[0])
+    for key, value in entries[:_MOST_FACTS]:
         text = escape(" ".join(value.split()))
-        made.append(Fact(escape(key), text[:300] + ("…" if len(text) > 300 else "")))
-    return made[:_MOST_FACTS]
+        made.append(Fact(escape(key)[:60], text[:300] + ("…" if len(text) > 300 else "")))
+    return made
 
 
-_MOST_FACTS = 14
+_MOST_FACTS = 8  # entries of the metadata
 
 
 def problems(report: WeightsReport) -> list[Problem]:
@@ -160,8 +161,8 @@ def notes(report: WeightsReport, view: View, *, folded: bool) -> list[str]:
     if view.only is not None and not order.rows:
         made.append(f"no tensor matches --only {escape(view.only)}")
     made += hidden_rows(len(order.rows), len(report.tensors), "tensor") if order.rows else []
-    if len(report.metadata) > _MOST_FACTS - 2:
-        more = len(report.metadata) - (_MOST_FACTS - 2)
+    if len(report.metadata) > _MOST_FACTS:
+        more = len(report.metadata) - _MOST_FACTS
         made.append(f"{counted(more, 'entry', 'entries')} of the metadata not shown: use `-f json`")
     return [*made, *order_notes(view.sort, order)]
 
@@ -202,7 +203,7 @@ def _columns(report: WeightsReport, view: View) -> list[str]:
     if view.asked is not None:
         return list(view.asked)
     names = list(WEIGHTS_COLUMNS if report.values else _WITHOUT_VALUES)
-    by = sort_key(view.sort or "tensor")
+    by = sort_key(view.sort or "path")
     extra = by not in names and by not in {"name", "order"}
     return [*names, by] if extra else names
 
@@ -221,11 +222,11 @@ def _table(report: WeightsReport, view: View, drawn: list[WeightsLine]) -> Table
 
 def _column(name: str) -> Column[WeightsLine]:
     title = WEIGHTS[name].title
-    if name in {"tensor", "name"}:
+    if name in {"path", "name"}:
         return Column(
             title,
             _label
-            if name == "tensor"
+            if name == "path"
             else lambda line: "" if line.row is None else escape(line.row.name),
             turns=((2, 30), (4, 16)),
             guides=lambda line, _cell: len(line.guides),

@@ -115,10 +115,8 @@ def test_a_suffix_chooses_a_format_that_the_result_supports(kind, suffix, tmp_pa
     if SUFFIXES[suffix] == default:
         assert said == ""
     elif name == default:
-        assert (
-            f"gets the format table: {NOUNS.get(kind, 'diff')} does not support format '{SUFFIXES[suffix]}'"
-            in said
-        )
+        why = f"{NOUNS.get(kind, 'diff')} does not support format '{SUFFIXES[suffix]}'"
+        assert f"gets the format table: {why}" in said
     else:
         assert f"gets the format {name}, because of its suffix: pass `-f {default}`" in said
 

@@ -17,7 +17,7 @@ import numpy as np
 from hookcli.weights.dtypes import DTYPES, Array
 from hookcli.weights.stored import Blocks, Chunked, Strided, Values, contiguous_stride
 
-PIECE = 1 << 20  # bytes that are read at once: they fit into the cache of a processor
+PIECE = 1 << 16  # bytes that are read at once: with float64 copies they fit into the cache
 _SPAN = 1 << 26  # bytes that are read at once of a tensor with gaps
 
 

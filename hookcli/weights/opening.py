@@ -17,12 +17,19 @@ _FILES = FILES | {"index", "gguf"}
 _DISTRIBUTED = "distributed_checkpoint"
 
 
-def is_weights(source: str) -> bool:
-    """Whether a path names weights without a model; False if it cannot be read."""
+def is_weights(source: str, *, beside_config: bool = False) -> bool:
+    """Whether a path names weights without a model; False if it cannot be read.
+
+    A folder that also has a config.json describes a model, which `hf:FOLDER` builds: it counts only
+    with `beside_config`.
+    """
     path = Path(source)
     try:
         if path.is_dir():
-            return identify_folder(path) == _DISTRIBUTED or shards.weights_in(path) is not None
+            kind = identify_folder(path)
+            if kind == "pretrained" and not beside_config:
+                return False
+            return kind == _DISTRIBUTED or shards.weights_in(path) is not None
         return path.is_file() and identify(path).kind in _FILES
     except (OSError, ValueError):
         return False

@@ -6,6 +6,7 @@ import os
 import zipfile
 from pathlib import Path
 
+from hookcli.models.sources.content import is_safetensors
 from hookcli.weights import safetensors_file, torch_file
 from hookcli.weights.stored import StoredFile, StoredWeights
 
@@ -21,7 +22,7 @@ def read_file(path: Path, source: str, shown: str) -> StoredWeights:
         size = os.fstat(file.fileno()).st_size
     files = [StoredFile(shown, size)]
     is_zip = head.startswith(b"PK")
-    if not is_zip and head[:1] != b"\x80":
+    if not is_zip and (is_safetensors(head, size) or head[:1] != b"\x80"):
         header = safetensors_file.SafetensorsHeader(path, shown)
         return StoredWeights(
             source, "safetensors", files, header.tensors, header.metadata, header.notes

@@ -135,3 +135,22 @@ def test_mutated_files_are_read_or_refused(tmp_path):
                 inspect(weights, values=True)
             except (ValueError, OSError):  # what the command turns into three lines
                 continue
+
+
+@pytest.mark.parametrize("length", [0x80, 0x280, 0x480])
+def test_a_header_whose_length_begins_as_a_pickle_is_read(length, tmp_path):
+    text = json.dumps({"a": _entry(0, 4)}).ljust(length).encode()
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(_header(text, b"\0\0\x80?"))
+    assert path.read_bytes()[:1] == b"\x80"
+    assert is_weights(str(path))
+    assert inspect(open_weights(str(path), str(path)), values=True).tensors[0].stats["norm"] == 1
+
+
+def test_a_folder_with_a_configuration_is_a_model(tmp_path):
+    """`hookcli inspect FOLDER` says to write hf:FOLDER; a comparison reads its tensors."""
+    save_file({"a": torch.ones(2)}, tmp_path / "model.safetensors")
+    assert is_weights(str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    assert not is_weights(str(tmp_path))
+    assert is_weights(str(tmp_path), beside_config=True)

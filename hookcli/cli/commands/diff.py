@@ -254,7 +254,7 @@ def _of_reports(
 def _is_weights(side: SideText) -> bool:
     from hookcli.weights.opening import is_weights
 
-    return is_weights(side.source)
+    return is_weights(side.source, beside_config=True)
 
 
 def _of_weights(

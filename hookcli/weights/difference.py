@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hookcli.weights.dtypes import Array
+from hookcli.weights.figures import sum_of_squares
 from hookcli.weights.stored import StoredTensor, Values
 from hookcli.weights.values import Reader
 
@@ -83,7 +84,7 @@ def _norm(values: Array) -> float:
         return largest
     unit = 1.0 if 1e-100 < largest < 1e100 else largest
     scaled = moduli if unit == 1.0 else moduli / unit
-    return math.sqrt(float(np.dot(scaled, scaled))) * unit
+    return math.sqrt(sum_of_squares(scaled)) * unit
 
 
 def compare_values(a: StoredTensor, b: StoredTensor, readers: tuple[Reader, Reader]) -> Difference:

@@ -84,7 +84,7 @@ DTYPES: dict[str, StoredDtype] = {
     for row in (
         StoredDtype("float64", 64, _plain("<f8")),
         StoredDtype("float32", 32, _plain("<f4")),
-        StoredDtype("float16", 16, _plain("<f2")),
+        StoredDtype("float16", 16, lambda raw: raw.view("<f2").astype(np.float32)),
         StoredDtype("bfloat16", 16, _bfloat16),
         StoredDtype("float8_e4m3fn", 8, _float8(4, 3, 7, "fn")),
         StoredDtype("float8_e5m2", 8, _float8(5, 2, 15, "ieee")),

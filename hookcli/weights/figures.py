@@ -17,8 +17,27 @@ from hookcli.weights.dtypes import Array
 _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
 
 
-class _Moments:
-    """Sums over the finite elements so far. `spread` is the sum of squared deviations."""
+def sum_of_squares(values: Array) -> float:
+    """Return the sum of the squares of float64.
+
+    BLAS gets few at a time: of more than 10,000 OpenBLAS gives a part to each of its threads, which
+    wait by spinning for a processor that others use.
+    """
+    total = 0.0
+    for at in range(0, values.size, _OF_ONE_THREAD):
+        part = values[at : at + _OF_ONE_THREAD]
+        total += float(np.dot(part, part))
+    return total
+
+
+_OF_ONE_THREAD = 1 << 13
+
+
+class Moments:
+    """Sums over the finite elements so far. `spread` is the sum of squared deviations.
+
+    `zeros`, `nans`, `above` and `below` count zeros, NaN, inf and -inf.
+    """
 
     def __init__(self) -> None:
         self.count = self.zeros = self.nans = self.above = self.below = 0
@@ -26,23 +45,71 @@ class _Moments:
         self.norm = 0.0  # the 2-norm, which stays in range where its square does not
         self.low: Any = None
         self.high: Any = None
+        self.kinds: set[str] = set()  # of NumPy's dtypes: "f", "i", "u", "b" or "c"
+        self._room = np.empty(0)
 
     def add(self, piece: Array) -> None:
         """Add the elements of a piece: numbers, or the moduli of complex ones."""
-        if piece.dtype.kind == "f":
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = piece.sum(dtype=np.float64)
-            if not math.isfinite(total):
-                piece = self._finite(piece)
         if not piece.size:
             return
-        self.zeros += piece.size - int(np.count_nonzero(piece))
         low, high = piece.min(), piece.max()
+        if piece.dtype.kind == "f" and not (math.isfinite(low) and math.isfinite(high)):
+            piece = self._finite(piece)  # NaN is the smallest and the largest, if there is one
+            if not piece.size:
+                return
+            low, high = piece.min(), piece.max()
+        self.zeros += int(np.count_nonzero(piece == 0)) if low <= 0 <= high else 0
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
+        largest = max(abs(float(low)), abs(float(high)))
+        if piece.dtype == np.float32 and (largest == 0 or 1e-30 < largest):
+            self._add_float32(piece)
+            return
         wide = piece if piece.dtype == np.float64 else piece.astype(np.float64)
-        self._add_norm(wide, max(abs(float(low)), abs(float(high))))
+        self._add_norm(wide, largest)
         self._add_mean(wide)
+
+    def _add_float32(self, piece: Array) -> None:
+        """Add finite elements whose squares are far within the range of float64.
+
+        They are moved by about their mean, so that one pass gives the norm, the mean and the
+        spread without a difference of large numbers.
+        """
+        size = piece.size
+        if len(self._room) < size:
+            self._room = np.empty(size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            about = float(piece.sum()) / size  # in float32
+        if not math.isfinite(about):
+            about = 0.0
+        away = np.subtract(piece, about, out=self._room[:size], dtype=np.float64)
+        moved, squares = float(away.sum()), sum_of_squares(away)
+        total = squares + about * (2 * moved + about * size)
+        self.norm = math.hypot(self.norm, math.sqrt(max(total, 0.0)))
+        spread = max(squares - moved * moved / size, 0.0)
+        self._join(size, about + moved / size, spread)
+
+    def join(self, other: Moments) -> None:
+        """Add the elements that `other` was given."""
+        self.zeros += other.zeros
+        self.nans += other.nans
+        self.above += other.above
+        self.below += other.below
+        self.kinds |= other.kinds
+        if not other.count:
+            return
+        self.low = other.low if self.low is None else min(self.low, other.low)
+        self.high = other.high if self.high is None else max(self.high, other.high)
+        self.norm = math.hypot(self.norm, other.norm)
+        self._join(other.count, other.mean, other.spread)
+
+    def _join(self, size: int, mean: float, spread: float) -> None:
+        """Join the mean and the spread of more elements (Chan, Golub and LeVeque, 1979)."""
+        total = self.count + size
+        apart = mean - self.mean
+        self.mean += apart * size / total
+        self.spread += spread + apart * apart * self.count * size / total
+        self.count = total
 
     def _finite(self, piece: Array) -> Array:
         nan, above, below = np.isnan(piece), piece == np.inf, piece == -np.inf
@@ -59,24 +126,27 @@ class _Moments:
         if not 1e-100 < largest < 1e100:  # the squares would leave the range of float64
             unit = largest
             wide = wide / unit
-        self.norm = math.hypot(self.norm, math.sqrt(float(np.dot(wide, wide))) * unit)
+        self.norm = math.hypot(self.norm, math.sqrt(sum_of_squares(wide)) * unit)
 
     def _add_mean(self, wide: Array) -> None:
-        """Join the mean and the spread (Chan, Golub and LeVeque, 1979)."""
-        size = wide.size
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(wide.mean())
             away = wide - mean
-            spread = float(np.dot(away, away))
-        total = self.count + size
-        apart = mean - self.mean
-        self.mean += apart * size / total
-        self.spread += spread + apart * apart * self.count * size / total
-        self.count = total
+            spread = sum_of_squares(away)
+        self._join(wide.size, mean, spread)
 
 
-def statistics(pieces: Iterable[Array], numel: int) -> dict[str, Any]:
-    """Return the statistics of the elements in `pieces`.
+def moments(pieces: Iterable[Array]) -> Moments:
+    """Return the sums over the elements in `pieces`."""
+    found = Moments()
+    for piece in pieces:
+        found.kinds.add(piece.dtype.kind)
+        found.add(_moduli(piece) if piece.dtype.kind == "c" else piece)
+    return found
+
+
+def statistics(found: Moments, numel: int) -> dict[str, Any]:
+    """Return the statistics of a tensor from the sums over its elements.
 
     Returns
     -------
@@ -86,14 +156,9 @@ def statistics(pieces: Iterable[Array], numel: int) -> dict[str, Any]:
         With them the six statistics follow IEEE, and `finite` has those of the finite elements.
         Of complex elements the moduli are used: `mean`, `std`, `min` and `max` are None.
     """
-    moments = _Moments()
-    is_complex = is_integer = False
-    for piece in pieces:
-        is_complex = piece.dtype.kind == "c"
-        is_integer = piece.dtype.kind in "iub"
-        moments.add(_moduli(piece) if is_complex else piece)
-    row = {"numel": numel, **_row(moments, integers=is_integer)}
-    if is_complex:
+    is_integer = bool(found.kinds) and found.kinds <= set("iub")
+    row = {"numel": numel, **_row(found, integers=is_integer)}
+    if "c" in found.kinds:
         for part in (row, row.get("finite", {})):
             part.update(dict.fromkeys(("mean", "std", "min", "max")))
     return row
@@ -108,7 +173,7 @@ def _moduli(piece: Array) -> Array:
     return moduli
 
 
-def _row(m: _Moments, *, integers: bool) -> dict[str, Any]:
+def _row(m: Moments, *, integers: bool) -> dict[str, Any]:
     infs = m.above + m.below
     row: dict[str, Any] = {}
     plain = _figures(m, integers=integers)
@@ -119,7 +184,7 @@ def _row(m: _Moments, *, integers: bool) -> dict[str, Any]:
     return {**plain, "zeros": m.zeros, "nans": 0, "infs": 0}
 
 
-def _figures(m: _Moments, *, integers: bool) -> dict[str, Any]:
+def _figures(m: Moments, *, integers: bool) -> dict[str, Any]:
     if not m.count:
         return {**dict.fromkeys(_FIGURES), "norm": 0.0}
     exact = int if integers else float
@@ -134,7 +199,7 @@ def _figures(m: _Moments, *, integers: bool) -> dict[str, Any]:
     }
 
 
-def _ieee(m: _Moments) -> dict[str, Any]:
+def _ieee(m: Moments) -> dict[str, Any]:
     std = "nan" if m.count + m.nans + m.above + m.below > 1 else None
     if m.nans:
         return {**dict.fromkeys(_FIGURES, "nan"), "std": std}

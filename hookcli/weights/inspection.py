@@ -81,21 +81,18 @@ def _statistics(tensors: Sequence[StoredTensor]) -> Mapping[int, dict[str, Any]]
     Values are read in the order of the files, each once for tensors that are the same elements.
     """
     from hookcli.weights.figures import statistics
-    from hookcli.weights.values import Reader
+    from hookcli.weights.threads import moments_of
 
+    users: dict[Any, list[StoredTensor]] = {}
+    for tensor in tensors:
+        if tensor.values is not None:
+            key = tensor.values if isinstance(tensor.values, Strided) else id(tensor)
+            users.setdefault(key, []).append(tensor)
+    read = sorted(users.values(), key=lambda group: _position(group[0]))
     found: dict[int, dict[str, Any]] = {}
-    done: dict[Any, dict[str, Any]] = {}
-    readable = [tensor for tensor in tensors if tensor.values is not None]
-    readable.sort(key=_position)
-    with Reader() as reader:
-        for tensor in readable:
-            values = tensor.values
-            if values is None:
-                continue
-            key = values if isinstance(values, Strided) else id(tensor)
-            if key not in done:
-                done = {key: statistics(reader.pieces(values), tensor.numel)}
-            found[id(tensor)] = done[key]
+    for group, sums in zip(read, moments_of([group[0] for group in read]), strict=True):
+        stats = statistics(sums, group[0].numel)
+        found.update((id(tensor), stats) for tensor in group)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -17,8 +18,10 @@ import numpy as np
 from hookcli.weights.dtypes import DTYPES, Array
 from hookcli.weights.stored import Blocks, Chunked, Strided, Values, contiguous_stride
 
-PIECE = 1 << 16  # bytes that are read at once: with float64 copies they fit into the cache
-_SPAN = 1 << 26  # bytes that are read at once of a tensor with gaps
+PIECE = 1 << 17  # bytes that are read at once
+_ELEMENTS = 1 << 15  # that are read at once: with float64 copies they fit into the cache
+_PART = 1 << 26  # bytes of a part of a tensor
+_SPAN = 1 << 24  # bytes that are read at once of a tensor with gaps
 
 
 class IncompleteError(ValueError):
@@ -139,7 +142,7 @@ class Reader:
         span = sum((size - 1) * step for size, step in dims) + 1
         start = values.storage.start + offset * item
         if len(dims) == 1 and dims[0][1] == 1:
-            step = PIECE // item
+            step = min(PIECE // item, _ELEMENTS)
             for at in range(0, dims[0][0], step):
                 count = min(step, dims[0][0] - at)
                 raw = self.read(values.storage.path, start + at * item, count * item)
@@ -207,6 +210,25 @@ def _overlaps(dims: list[tuple[int, int]]) -> bool:
             return True
         reach += (size - 1) * step
     return False
+
+
+def parts(values: Values) -> list[Values]:
+    """Return values that have the same elements together, each small enough for one thread."""
+    if not isinstance(values, Strided) or 0 in values.shape:
+        return [values]
+    dims = _merged(values)
+    if len(dims) > 1 or dims[0][1] != 1 or repeats(values):
+        return [values]
+    step = _PART * 8 // DTYPES[values.dtype].bits
+    return [
+        replace(
+            values,
+            shape=(min(step, dims[0][0] - at),),
+            stride=(1,),
+            offset=values.offset + at,
+        )
+        for at in range(0, dims[0][0], step)
+    ]
 
 
 def repeats(values: Strided) -> bool:

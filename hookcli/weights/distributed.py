@@ -31,6 +31,7 @@ from hookcli.weights.stored import (
     below_key,
     checked_shape,
 )
+from hookcli.weights.values import repeats
 
 METADATA = ".metadata"
 _CLASSES = "torch.distributed.checkpoint."
@@ -198,6 +199,8 @@ def _find(piece: _Piece, key: str, dtype: str, sizes: tuple[int, ...]) -> Stride
     values = Strided(storage, dtype, sizes, tensor.stride, tensor.offset)
     if values.span[1] > part.size:
         raise ValueError(f"a chunk of '{key:.80}' is incomplete")
+    if repeats(values):  # torch never writes it, and it could claim any size
+        raise ValueError(f"elements of a chunk of '{key:.80}' are stored once and occur often")
     return values
 
 

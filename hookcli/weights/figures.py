@@ -62,7 +62,7 @@ class Moments:
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
         largest = max(abs(float(low)), abs(float(high)))
-        if piece.dtype == np.float32 and (largest == 0 or 1e-30 < largest):
+        if piece.dtype == np.float32 and (largest == 0 or largest > 1e-30):
             self._add_float32(piece)
             return
         wide = piece if piece.dtype == np.float64 else piece.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The sums over the elements of many tensors, read in several threads: NumPy does not block them."""
+"""The sums over the elements of many tensors, which several threads read at once."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def files_of(file: Path, path: str, place: str) -> dict[str, set[str]]:
                 place=place,
                 hint=COMPLETE,
             )
-        if not _is_plain(name):
+        if not is_plain(name):
             raise RequestError(
                 f"{path} names a file outside its folder: {name!r:.80}",
                 place=place,
@@ -66,7 +66,7 @@ def files_of(file: Path, path: str, place: str) -> dict[str, set[str]]:
     return dict(sorted(files.items()))
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether a name is one of a file in the same folder, on any system."""
     return name not in {"", ".", ".."} and not set(name) & set("/\\:\0")
 

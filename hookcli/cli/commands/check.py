@@ -179,21 +179,10 @@ def _inputs(against: str | None, flags: _Flags, console: Console) -> _CheckInput
     """Return what to judge: a saved report, a file of weights, or a run."""
     if against is not None:
         return _of_report(against, flags, console)
-    source = _weights(flags)
+    from hookcli.cli.weights.weights_request import weights_of_check
+
+    source = weights_of_check(flags.request)
     return _of_run(flags, console) if source is None else _of_weights(source, flags, console)
-
-
-def _weights(flags: _Flags) -> str | None:
-    """Return the file of weights that MODEL or the configuration names, if it is one."""
-    from hookcli.weights.opening import is_weights
-
-    source = flags.request.model.model
-    if source is None and flags.request.model.config is not None:
-        from hookcli.cli.requests import config_of
-
-        model = config_of(flags.request.model).model
-        source = None if model is None else model.source
-    return source if source is not None and is_weights(source) else None
 
 
 def _of_weights(source: str, flags: _Flags, console: Console) -> _CheckInput:

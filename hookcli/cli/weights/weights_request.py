@@ -39,6 +39,19 @@ def weights_named(flags: RequestFlags) -> str | None:
     return source if is_weights(source) else None
 
 
+def weights_of_check(flags: RequestFlags) -> str | None:
+    """Return the file of weights that MODEL or the configuration names, if it is one."""
+    from hookcli.weights.opening import is_weights
+
+    source = flags.model.model
+    if source is None and flags.model.config is not None:
+        from hookcli.cli.requests import config_of
+
+        model = config_of(flags.model).model
+        source = None if model is None else model.source
+    return source if source is not None and is_weights(source) else None
+
+
 def check_flags(flags: Any, *, allowed: tuple[str, ...] = ()) -> None:
     """Check that no flag is given that is about running a model.
 

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from hookcli.models.sources.torch_files import STATE_KEYS
-from hookcli.models.sources.zip_members import below_top, member_named, part_of, unzipped
+from hookcli.models.sources.zip_members import (
+    below_top,
+    check_expansion,
+    check_plain,
+    member_named,
+    part_of,
+    unzipped,
+)
 from hookcli.text import counted
 from hookcli.weights.dtypes import DTYPES
 from hookcli.weights.pickled_values import GlobalName, OpaqueObject, PickledTensor, read_values
@@ -185,6 +192,8 @@ def _find(piece: _Piece, key: str, dtype: str, sizes: tuple[int, ...]) -> Stride
     with piece.path.open("rb") as file:
         window = io.BufferedReader(_Window(file, piece.start, piece.size))
         with unzipped(window) as archive:
+            check_plain(archive)
+            check_expansion(archive)
             info = archive.getinfo(member_named(archive, "data.pkl"))
             with archive.open(info) as pickled:
                 tensor = read_values(pickled, info.file_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from pathlib import Path
 
 from hookcli.models.sources.content import is_safetensors
@@ -12,7 +13,10 @@ from hookcli.weights.stored import StoredFile, StoredWeights
 
 # What identify() calls the files that have tensors, and no model.
 FILES = frozenset({"safetensors", "state_dict", "checkpoint", "dict", "pickle"})
-DAMAGE = (ValueError, RecursionError, EOFError, zipfile.BadZipFile)
+# What a damaged file raises; zipfile raises NotImplementedError for what torch never uses.
+DAMAGE = (
+    ValueError, RecursionError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError,
+)  # fmt: skip
 
 
 def read_file(path: Path, source: str, shown: str) -> StoredWeights:

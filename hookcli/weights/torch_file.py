@@ -17,6 +17,7 @@ from hookcli.models.sources.torch_files import STATE_KEYS
 from hookcli.models.sources.zip_members import (
     below_top,
     check_expansion,
+    check_plain,
     member_named,
     part_of,
     unzipped,
@@ -68,6 +69,7 @@ class TorchFile:
 
     def _read_zip(self) -> Any:
         with unzipped(self._path) as archive:
+            check_plain(archive)
             check_expansion(archive)
             info = archive.getinfo(member_named(archive, "data.pkl"))
             with archive.open(info) as file:

@@ -38,7 +38,9 @@ BUILDERS: dict[str, Builders] = {
     "diff": Builders("diff.document:build", kind="diff"),
     "rundiff": Builders("training_diff.document:build", kind="rundiff"),
     "weights": Builders("weights.document:build", "weights.document:build_tree", kind="weights"),
-    "weights_diff": Builders("weights.difference:build", kind="weights_diff"),
+    "weights_diff": Builders(
+        "weights.difference:build", "weights.difference:build_tree", kind="weights_diff"
+    ),
 }
 
 

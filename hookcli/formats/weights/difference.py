@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Sequence
 
 from hookcli.console import escape
 from hookcli.formats.document.document import (
+    Block,
     Document,
     Fact,
     FactsBlock,
     LastLine,
     LinesBlock,
     TableBlock,
+    TreeBlock,
 )
 from hookcli.formats.parts.grid import Column
-from hookcli.formats.parts.style import Style
+from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import figure, number, shape, size
 from hookcli.formats.view import View
@@ -37,29 +40,52 @@ def build(diff: WeightsDiff, view: View) -> Document:
     """Return the document, whose last line begins with SAME or DIFFERENT."""
     rows, matching = _rows(diff, view)
     groups = [group for group in diff.groups if group.changed]
+    blocks = (
+        TableBlock(_GROUPS, groups[:_MOST_GROUPS] if len(groups) > 1 else [], "layer"),
+        TableBlock(_ROWS, rows, "tensor", give_way=("numel", "differing", "dtype")),
+    )
+    notes = _notes(diff, len(rows), matching, view)
+    if len(groups) > _MOST_GROUPS:
+        notes.append(f"{len(groups) - _MOST_GROUPS} more layers changed: use `-f json`")
+    return _document(diff, blocks, notes)
+
+
+def build_tree(diff: WeightsDiff, view: View) -> Document:
+    """Return the document with every tensor below its layer, also those that are the same."""
+    rows = _matching(diff, view)
+    below: dict[str, list[WeightsChange]] = {}
+    for row in rows:
+        below.setdefault((row.a or row.b or "").rpartition(".")[0], []).append(row)
+    tee, end = ("├─ ", "└─ ") if view.unicode else ("|- ", "`- ")
+    texts = []
+    for name, group in below.items():
+        texts += [paint(escape(name), Style.TITLE, color=view.color)] if name else []
+        for at, row in enumerate(group):
+            guide = "" if not name else end if at == len(group) - 1 else tee
+            texts.append(paint(guide, Style.FAINT, color=view.color) + _told(row, name))
+    return _document(diff, (TreeBlock(texts),), _notes(diff, len(rows), len(rows), view))
+
+
+def _told(row: WeightsChange, above: str) -> str:
+    """Return a tensor on one line, without the name of its layer."""
+    label = _name(row) if row.status == "renamed" else escape(row.a or row.b or "")
+    if row.status != "renamed" and above:
+        label = label.removeprefix(f"{escape(above)}.")
+    parts = [label, _shapes(row), _both(row.dtypes), _status(row)]
+    if row.differing:
+        parts += [f"relative {figure(row.relative)}", f"largest {figure(row.largest)}"]
+        parts.append(f"{number(row.differing)} differ")
+    return "  ".join(parts)
+
+
+def _document(diff: WeightsDiff, blocks: Sequence[Block], notes: Sequence[str]) -> Document:
+    sides = [
+        Fact(label, _side(side), is_title=True) for label, side in (("A", diff.a), ("B", diff.b))
+    ]
     return Document(
         "",
-        (
-            FactsBlock(
-                [
-                    Fact("A", _side(diff.a), is_title=True),
-                    Fact("B", _side(diff.b), is_title=True),
-                ],
-                align=2,
-            ),
-            TableBlock(_GROUPS, groups[:_MOST_GROUPS] if len(groups) > 1 else [], "layer"),
-            TableBlock(_ROWS, rows, "tensor", give_way=("numel", "differing", "dtype")),
-            LinesBlock(totals(diff)),
-        ),
-        [
-            *map(escape, diff.warnings),
-            *_notes(diff, len(rows), matching, view),
-            *(
-                [f"{len(groups) - _MOST_GROUPS} more layers changed: use `-f json`"]
-                if len(groups) > _MOST_GROUPS
-                else []
-            ),
-        ],
+        (FactsBlock(sides, align=2), *blocks, LinesBlock(totals(diff))),
+        [*map(escape, diff.warnings), *notes],
         LastLine(last_line(diff), diff.verdict == "same"),
     )
 
@@ -72,15 +98,21 @@ def _side(side: WeightsSide) -> str:
 def _rows(diff: WeightsDiff, view: View) -> tuple[list[WeightsChange], int]:
     """Return the rows to show, and how many there are of the sort that is asked for."""
     if view.only is not None:
-        glob = view.only
-        rows = [
-            row
-            for row in diff.rows
-            if any(fnmatch.fnmatchcase(name, glob) for name in (row.a, row.b) if name is not None)
-        ]
+        rows = _matching(diff, view)
         return rows, len(rows)
     rows = [row for row in diff.rows if row.status != "same"]
     return rows[:_MOST], len(rows)
+
+
+def _matching(diff: WeightsDiff, view: View) -> list[WeightsChange]:
+    """Return the rows that --only asks for; all without it."""
+    glob = view.only
+    return [
+        row
+        for row in diff.rows
+        if glob is None
+        or any(fnmatch.fnmatchcase(name, glob) for name in (row.a, row.b) if name is not None)
+    ]
 
 
 def _notes(diff: WeightsDiff, shown: int, matching: int, view: View) -> list[str]:

@@ -43,7 +43,6 @@ _ROWS = (
         read_by="a person, in a browser; an artifact of CI",
         example="hookcli grads model.py -f table -f html=report.html",
         renderer="html.pages:render",
-        kinds=(*REPORTS, "diff", "rundiff"),
         suffix=".html",
         notes=(
             "one file that needs no network: its Content-Security-Policy forbids requests",

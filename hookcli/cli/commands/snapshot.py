@@ -62,7 +62,7 @@ def snapshot(
     """Write checks that a model passes today.
 
     They cover shapes, dtypes, the order of calls, size, cost, which parameters learn and how
-    gradients flow.
+    gradients flow. Of a file of weights they cover the tensors.
     `hookcli check -c FILE` later reports what changed.
     """
     console = messages.console()

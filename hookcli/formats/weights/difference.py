@@ -79,9 +79,7 @@ def _told(row: WeightsChange, above: str) -> str:
 
 
 def _document(diff: WeightsDiff, blocks: Sequence[Block], notes: Sequence[str]) -> Document:
-    sides = [
-        Fact(label, _side(side), is_title=True) for label, side in (("A", diff.a), ("B", diff.b))
-    ]
+    sides = [Fact(label, side(one), is_title=True) for label, one in (("A", diff.a), ("B", diff.b))]
     return Document(
         "",
         (FactsBlock(sides, align=2), *blocks, LinesBlock(totals(diff))),
@@ -90,9 +88,10 @@ def _document(diff: WeightsDiff, blocks: Sequence[Block], notes: Sequence[str]) 
     )
 
 
-def _side(side: WeightsSide) -> str:
-    kind = FORMATS.get(side.format, escape(side.format))
-    return f"{escape(side.source)} ({kind}, {counted(side.tensors, 'tensor')}, {size(side.bytes)})"
+def side(one: WeightsSide) -> str:
+    """Return what A or B is."""
+    kind = FORMATS.get(one.format, escape(one.format))
+    return f"{escape(one.source)} ({kind}, {counted(one.tensors, 'tensor')}, {size(one.bytes)})"
 
 
 def _rows(diff: WeightsDiff, view: View) -> tuple[list[WeightsChange], int]:

@@ -173,6 +173,13 @@ OTHERS = {
     ("worker/process.py", "_first_lines"),
     ("worker/processes.py", "children"),
     ("worker/processes.py", "resident"),
+    ("weights/distributed.py", "_find"),
+    ("weights/distributed.py", "read"),
+    ("weights/gguf_file.py", "read"),
+    ("weights/safetensors_file.py", "__init__"),
+    ("weights/single_file.py", "read_file"),
+    ("weights/torch_file.py", "_read_legacy"),
+    ("weights/values.py", "read"),
 }
 
 

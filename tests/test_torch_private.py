@@ -38,6 +38,7 @@ OF_OTHERS = {
     "_run_exitfuncs",
     "_current_frames",
     "_run_module_as_main",
+    "_Unpickler",  # of Python's pickle
     "_from_config",
     "_target",  # of multiprocessing.Process
 }  # Python, transformers

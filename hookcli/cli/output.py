@@ -23,6 +23,7 @@ from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.outputs.special_files import KEEP_READING, NO_READER, hold, is_in_place
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead
@@ -150,6 +151,8 @@ _NOUNS: dict[Kind, str] = {
     "run": "the report of a training script",
     "diff": "diff",
     "rundiff": "diff",
+    "weights": "the report of weights",
+    "weights_diff": "the comparison of weights",
 }
 
 
@@ -405,6 +408,8 @@ def status_of(result: Result, fail_on: FailOn) -> int:
         return result.script.status or int(exit_status(verdict))
     if isinstance(result, Report):
         return int(exit_status(verdict_of(result, fail_on)))
+    if isinstance(result, WeightsReport):
+        return int(Status.FINE)
     fine = result.verdict == "same" or fail_on == "never"
     return int(Status.FINE if fine else Status.FINDINGS)
 

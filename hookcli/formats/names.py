@@ -199,6 +199,33 @@ TRAINED: dict[str, ColumnFacts] = {
     ),
 }
 
+# The table of weights without a model.
+WEIGHTS: dict[str, ColumnFacts] = {
+    "path": ColumnFacts("Tensor", "part of the tensor's name, below the parts before it"),
+    "name": ColumnFacts("Name", "whole name of the tensor", sorts=True),
+    "shape": ColumnFacts("Shape", "shape of the tensor"),
+    "dtype": ColumnFacts(
+        "Dtype", "dtype of the tensor, and its layout if that is special", sorts=True
+    ),
+    "bytes": ColumnFacts("Size", "bytes of the tensor's elements", "bytes", True),
+    **_statistics("of the tensor"),
+    "file": ColumnFacts("File", "file that has the tensor", sorts=True),
+    "part": ColumnFacts("Part", "weights, or optimizer for its state"),
+    "shared": ColumnFacts("Shared with", "other tensors with elements in the same storage"),
+}
+WEIGHTS_COLUMNS = (
+    "path",
+    "shape",
+    "dtype",
+    "bytes",
+    "norm",
+    "mean",
+    "std",
+    "zeros",
+    "nan",
+    "inf",
+)
+
 
 def titles(table: Mapping[str, ColumnFacts]) -> dict[str, str]:
     """Return the title of each column of a table."""
@@ -221,6 +248,7 @@ TABLES: dict[str, tuple[tuple[str, Mapping[str, ColumnFacts]], ...]] = {
         ("one row per parameter", TRAINED),
         ("one row per call of a module", FLOW),
     ),
+    "weights": (("one row per tensor", WEIGHTS),),
 }
 
 # Other names of columns: the keys of the statistics in the JSON.
@@ -231,6 +259,7 @@ _FIRST_SORTS = {
     "grads": ("order", "name", "norm", "ratio", "status", "params"),
     "inspect": ("order", "params", "own", "macs", "flops", *MEMORY_COLUMNS),
     "run": ("order", "step", "loss", "grad_norm", "name", "norm", "ratio", "update", "status"),
+    "weights": ("order", "name", "bytes", "numel", "norm"),
 }
 
 

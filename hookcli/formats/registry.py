@@ -33,7 +33,7 @@ _ROWS = (
         read_by="a person who needs every call",
         example="hookcli trace model.py -f tree -o calls.txt",
         printer="document.terminal:uncut",
-        kinds=REPORTS,
+        kinds=(*REPORTS, "weights", "weights_diff"),
         shows_tree=True,
         notes=(_VIEW,),
     ),

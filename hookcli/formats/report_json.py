@@ -7,13 +7,21 @@ from typing import Any
 
 from hookcli.formats.results import Kind, Result, kind_of
 from hookcli.formats.view import View
-from hookcli.report.encode import diff_to_json, run_diff_to_json, to_json, training_to_json
+from hookcli.report.encode import (
+    diff_to_json,
+    run_diff_to_json,
+    to_json,
+    training_to_json,
+    weights_to_json,
+)
 
 _WRITERS: Mapping[Kind, Callable[[Any], str]] = {
     "report": to_json,
     "run": training_to_json,
     "diff": diff_to_json,
     "rundiff": run_diff_to_json,
+    "weights": weights_to_json,
+    "weights_diff": weights_to_json,
 }
 
 

@@ -13,6 +13,7 @@ from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.results import Result
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.training import TrainingReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import FailOn
 from hookcli.text import listed_hint
 
@@ -125,4 +126,4 @@ def _commands(result: Result) -> tuple[str, ...]:
         return (result.command,)
     if isinstance(result, TrainingReport):
         return (TRAINING, *dict.fromkeys(record.command for record in result.records))
-    return ()
+    return ("weights",) if isinstance(result, WeightsReport) else ()

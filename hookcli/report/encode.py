@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.report.training import TrainingReport
+    from hookcli.report.weights.weights_diff import WeightsDiff
+    from hookcli.report.weights.weights_report import WeightsReport
 
 
 _TOP = (
@@ -112,6 +114,14 @@ def training_to_json(report: TrainingReport) -> str:
     """Return the report of a training script as strict JSON that ends in a newline.
 
     A record is written as `to_json` writes it, indented; each step has a line.
+    """
+    return "\n".join(["{", *_lines(report, [field.name for field in fields(report)]), "}", ""])
+
+
+def weights_to_json(report: WeightsReport | WeightsDiff) -> str:
+    """Return the report or the comparison of weights as strict JSON that ends in a newline.
+
+    Each tensor has a line.
     """
     return "\n".join(["{", *_lines(report, [field.name for field in fields(report)]), "}", ""])
 

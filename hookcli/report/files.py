@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
+from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA
 from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport
+    from hookcli.report.weights.weights_report import WeightsReport
     from hookcli.spec.checks import CheckSpec
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
+_WEIGHTS = re.compile(rb'"schema"\s*:\s*"hookcli\.weights(_diff)?/')
 _TRAINING = re.compile(rb'"schema"\s*:\s*"hookcli\.run/')  # a quote in a string is escaped
 
 
@@ -29,6 +32,10 @@ def read_report(path: str) -> Report:
 
     """
     text = _read_text(path)
+    if _WEIGHTS.search(text):
+        from hookcli.report.weights.checked_weights import as_report
+
+        return as_report(_weights_report(path, text))
     if is_training(text):
         raise RequestError(
             f"{path} is the report of a training script",
@@ -39,8 +46,27 @@ def read_report(path: str) -> Report:
 
 
 def read_any_report(path: str) -> Report | TrainingReport:
-    """Read a report, or the report of a training script, from a file; raises as above."""
+    """Read a report, or the report of a training script, from a file.
+
+    Raises
+    ------
+    RequestError : the file cannot be read, or is neither.
+    """
+    report = read_saved(path)
+    if report.schema == WEIGHTS_SCHEMA:
+        raise RequestError(
+            f"{path} is the report of a file of weights, which has no values",
+            place=path,
+            hint="pass the files of weights themselves, or run `hookcli render` with it",
+        )
+    return report
+
+
+def read_saved(path: str) -> Report | TrainingReport | WeightsReport:
+    """Read a report, that of a training script, or that of weights; raises as above."""
     text = _read_text(path)
+    if _WEIGHTS.search(text):
+        return _weights_report(path, text)
     return _training_report(path, text) if is_training(text) else _report(path, text)
 
 
@@ -79,6 +105,18 @@ def _training_report(path: str, text: bytes) -> TrainingReport:
     try:
         report = training_from_json(text)
         check_valid_training(report, text)
+        return report
+    except ValueError as error:
+        raise _not_report(path, error) from None
+
+
+def _weights_report(path: str, text: bytes) -> WeightsReport:
+    from hookcli.report.reading.validity import check_valid_weights
+    from hookcli.report.schema import weights_from_json
+
+    try:
+        report = weights_from_json(text)
+        check_valid_weights(report, text)
         return report
     except ValueError as error:
         raise _not_report(path, error) from None

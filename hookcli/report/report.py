@@ -37,7 +37,7 @@ SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
 Origin: TypeAlias = Literal["given", "declared", "inferred"]
 TargetOrigin: TypeAlias = Literal["given", "batch", "made"]
-Format: TypeAlias = Literal["python", "torchscript", "exported", "package"]
+Format: TypeAlias = Literal["python", "torchscript", "exported", "package", "weights"]
 Tensors: TypeAlias = Literal["fake", "real"]
 
 

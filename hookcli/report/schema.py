@@ -17,6 +17,9 @@ from hookcli.report.reading.long_reports import LONG, read_in_pieces
 from hookcli.report.report import SCHEMA, Report
 from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
 from hookcli.report.values import path_of
+from hookcli.report.weights import weights_diff, weights_report
+from hookcli.report.weights.weights_diff import WEIGHTS_DIFF_SCHEMA, WeightsDiff
+from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA, WeightsReport
 
 T = TypeVar("T")
 
@@ -29,6 +32,11 @@ def _adapter() -> TypeAdapter[Report]:
 @cache
 def _training_adapter() -> TypeAdapter[TrainingReport]:
     return TypeAdapter(TrainingReport)
+
+
+@cache
+def _weights_adapter() -> TypeAdapter[WeightsReport]:
+    return TypeAdapter(WeightsReport)
 
 
 def prepare() -> None:
@@ -78,6 +86,18 @@ def training_from_json(text: str | bytes, *, strict: bool = True) -> TrainingRep
     return _read(_training_adapter(), text, strict=strict)
 
 
+def weights_from_json(text: str | bytes) -> WeightsReport:
+    """Read the report of weights.
+
+    Raises
+    ------
+    ValueError : the text is not a `hookcli.weights/1` document; the message begins with the path of
+        the first error.
+
+    """
+    return _read(_weights_adapter(), text, strict=True)
+
+
 def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
     try:
         with _uncollected():
@@ -119,6 +139,18 @@ def training_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the report of every training script."""
     made = _training_adapter().json_schema(mode="serialization")
     return closed(made, TRAINING_SCHEMA, "hookcli run")
+
+
+def weights_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the report of weights."""
+    made = _weights_adapter().json_schema(mode="serialization")
+    return closed(made, WEIGHTS_SCHEMA, "hookcli weights", (weights_report,))
+
+
+def weights_diff_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the comparison of weights."""
+    made = TypeAdapter(WeightsDiff).json_schema(mode="serialization")
+    return closed(made, WEIGHTS_DIFF_SCHEMA, "hookcli weights diff", (weights_diff,))
 
 
 def closed(

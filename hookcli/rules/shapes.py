@@ -29,7 +29,8 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def _text(shape: Sequence[Any]) -> str:
+def shape_text(shape: Sequence[Any]) -> str:
+    """Return a shape as [2, B, *]."""
     return f"[{', '.join('*' if size is None else str(size) for size in shape)}]"
 
 
@@ -69,7 +70,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
             healthy = False
             message = f"{layer(row)} has no {part}{path or ''}"
             yield RuleFinding(
-                "fail", row.name or "", f"no {part}", message, None, _text(wanted), row.place
+                "fail", row.name or "", f"no {part}", message, None, shape_text(wanted), row.place
             )
         for leaf in leaves:
             why = why_not(leaf.shape, wanted, names)
@@ -79,16 +80,18 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
             if (row.name, leaf.path) in reported:  # for another call
                 continue
             reported.add((row.name, leaf.path))
-            message = f"{part}{leaf.path} of {layer(row)} has shape {_text(leaf.shape)}: {why}"
+            message = f"{part}{leaf.path} of {layer(row)} has shape {shape_text(leaf.shape)}: {why}"
             yield RuleFinding(
-                "fail", row.name or "", f"{part}{leaf.path}", message, _text(leaf.shape),
-                _text(wanted), row.place,
+                "fail", row.name or "", f"{part}{leaf.path}", message, shape_text(leaf.shape),
+                shape_text(wanted), row.place,
             )  # fmt: skip
     if healthy:
         known = ", ".join(f"{name} = {size}" for name, size in names.items())
         aside = f" ({known})" if known else ""
-        message = f"the {part} of {counted(len(rows), 'call')} has shape {_text(wanted)}{aside}"
-        yield passed(message, limit=_text(wanted))
+        message = (
+            f"the {part} of {counted(len(rows), 'call')} has shape {shape_text(wanted)}{aside}"
+        )
+        yield passed(message, limit=shape_text(wanted))
 
 
 def _nothing(report: Report, glob: str) -> RuleFinding:

@@ -26,7 +26,7 @@ SHARED = {
 }  # fmt: skip
 BACKWARD = {"--compiled", "--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
-    "inspect": SHARED | {"--compiled", "--tensors", "--memory", "--what-if"},
+    "inspect": SHARED | {"--compiled", "--tensors", "--memory", "--what-if", "--no-values"},
     "grads": SHARED | BACKWARD,
     "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
     "check": SHARED - {"--depth", "--columns", "--sort"}

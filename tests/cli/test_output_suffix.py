@@ -101,6 +101,9 @@ def test_the_suffixes_are_those_of_the_rows():
     assert {row.suffix: name for name, row in FORMATS.items() if row.suffix} == SUFFIXES
 
 
+NOUNS = {"weights": "the report of weights", "weights_diff": "the comparison of weights"}
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_suffix_chooses_a_format_that_the_result_supports(kind, suffix, tmp_path, capsys):
@@ -112,7 +115,8 @@ def test_a_suffix_chooses_a_format_that_the_result_supports(kind, suffix, tmp_pa
     if SUFFIXES[suffix] == default:
         assert said == ""
     elif name == default:
-        assert f"gets the format table: diff does not support format '{SUFFIXES[suffix]}'" in said
+        why = f"{NOUNS.get(kind, 'diff')} does not support format '{SUFFIXES[suffix]}'"
+        assert f"gets the format table: {why}" in said
     else:
         assert f"gets the format {name}, because of its suffix: pass `-f {default}`" in said
 

@@ -116,7 +116,8 @@ def test_every_column_and_sort_is_drawn(command, form):
 
 
 def test_the_names_of_sorts_are_those_of_all_commands():
-    assert set(SORTS) == {sort for command in (*REPORTS, "run") for sort in sorts_of(command)}
+    commands = (*REPORTS, "run", "weights")
+    assert set(SORTS) == {sort for command in commands for sort in sorts_of(command)}
     assert columns_of("unheard of") == COLUMNS
 
 

@@ -267,6 +267,7 @@ def _written(options: argparse.Namespace, number: int, made, outcome) -> Path:
     folder = options.failures / f"seed-{options.seed}-case-{number}"
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in made.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     lines = [
         "python -m tests.fuzz "

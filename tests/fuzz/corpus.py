@@ -268,6 +268,69 @@ def tensors() -> list[tuple[str, bytes]]:
     ]
 
 
+@cache
+def weights() -> list[dict[str, bytes]]:
+    """Files and folders of weights: the content of each file by its path; the first is named."""
+    state = {f"layers.{i}.w": torch.full((2, 4), float(i)) for i in range(3)}
+    state |= {"half": torch.ones(3).bfloat16(), "t": torch.arange(8.0).view(2, 4).t()}
+    optimizer = {"state": {0: {"exp_avg": torch.ones(2, 4)}}, "param_groups": [{"lr": 0.1}]}
+    checkpoint = {"state_dict": state, "optimizer": optimizer, "epoch": 3}
+    odd = {"z": torch.ones(3).to_sparse(), "q": torch.ones(2, dtype=torch.complex64)}
+    plain = {name: value.contiguous().clone() for name, value in state.items()}
+    first = {"layers.0.w": plain["layers.0.w"]}
+    second = {name: plain[name] for name in plain.keys() - first.keys()}
+    index = {"weight_map": {name: f"{1 + (name not in first)}.safetensors" for name in plain}}
+    legacy = _saved(checkpoint, _use_new_zipfile_serialization=False)
+    return [
+        {"f.safetensors": save(plain, {"format": "pt"})},
+        {"f.pt": _saved(checkpoint)},
+        {"f.bin": _without_addresses(legacy)},
+        {"f.pth": _saved(odd)},
+        {
+            "d/model.safetensors.index.json": json.dumps(index).encode(),
+            "d/1.safetensors": save(first),
+            "d/2.safetensors": save({name: second[name] for name in sorted(second)}),
+        },
+        _distributed(plain),
+        {"f.gguf": gguf()},
+    ]
+
+
+def _distributed(state: dict[str, torch.Tensor]) -> dict[str, bytes]:
+    from torch.distributed.checkpoint import FileSystemWriter, save as save_distributed
+
+    with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save_distributed(
+            {"model": state, "step": 3}, storage_writer=FileSystemWriter(name), no_dist=True
+        )
+        files = {f"d/{path.name}": path.read_bytes() for path in sorted(Path(name).iterdir())}
+    one_id = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+    metadata = files["d/.metadata"].replace(name.encode(), b"x" * len(name))
+    return {**files, "d/.metadata": one_id.sub(b"7" * 36, metadata)}
+
+
+def gguf() -> bytes:
+    """A GGUF file with a float32 tensor of 2 x 4, one of bfloat16, and a q8_0 block of ones."""
+
+    def text(word: str) -> bytes:
+        return len(word).to_bytes(8, "little") + word.encode()
+
+    def entry(name: str, shape: tuple[int, ...], kind: int, offset: int) -> bytes:
+        sizes = b"".join(size.to_bytes(8, "little") for size in reversed(shape))
+        start = text(name) + len(shape).to_bytes(4, "little") + sizes
+        return start + kind.to_bytes(4, "little") + offset.to_bytes(8, "little")
+
+    head = b"GGUF" + (3).to_bytes(4, "little") + (3).to_bytes(8, "little")
+    head += (2).to_bytes(8, "little") + text("general.name") + (8).to_bytes(4, "little")
+    head += text("net") + text("sizes") + (9).to_bytes(4, "little") + (4).to_bytes(4, "little")
+    head += (2).to_bytes(8, "little") + bytes(8)
+    head += entry("a.w", (2, 4), 0, 0) + entry("a.h", (3,), 30, 32) + entry("a.q", (32,), 8, 64)
+    values = np.arange(8, dtype="<f4").tobytes(), b"\x80?" * 3
+    block = np.float16(0.5).tobytes() + bytes([2] * 32)
+    return head + bytes(-len(head) % 32) + values[0] + values[1].ljust(32, b"\0") + block
+
+
 def _array(array: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=True)
@@ -278,7 +341,7 @@ def build() -> None:
     """Build everything now, so that forks share it."""
     for part in (
         reports, trainings, diffs, torchscript, exported, dynamic, packages, pickles,
-        tensors,
+        tensors, weights,
     ):  # fmt: skip
         part()
     assert BASES

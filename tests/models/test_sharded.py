@@ -130,9 +130,9 @@ def test_an_index_that_does_not_fit_its_files_is_refused(tmp_path, spoil, kind, 
 @given(name=st.text(string.ascii_letters + "./\\:\0 -", max_size=12))
 @settings(max_examples=60, deadline=None, database=None)
 def test_no_name_in_an_index_leaves_its_folder(name):
-    from hookcli.models.files.sharded import _is_plain
+    from hookcli.models.sources.weight_index import is_plain
 
-    if _is_plain(name):
+    if is_plain(name):
         assert not set(name) & set("/\\:\0")
         assert name not in ("", ".", "..")
 

@@ -65,6 +65,7 @@ RULES = [
     ),
     ("output_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
     ("input_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
+    ("parameter_shape", "error", "", {"at": "*", "shape": REQUIRED}),
     ("dtype", "error", "", {"dtype": REQUIRED, "at": "*", "part": "output"}),
     ("module_type", "error", "", {"type": REQUIRED, "at": "", "settings": None}),
     (

@@ -27,8 +27,9 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
 from hookcli.formats.results import REPORTS
-from hookcli.report.files import read_any_report, with_saved
+from hookcli.report.files import read_saved, with_saved
 from hookcli.report.training import TrainingReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.text import counted
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _run(flags: _Flags, console: Console) -> int:
         check_writable(Path(file))  # before a long run
     accepted = frozenset() if file is None or update else known_findings(file)
     against = _report_alone(flags)
-    inputs = _of_run(flags, console) if against is None else _of_report(against, flags, console)
+    inputs = _inputs(against, flags, console)
     if inputs.ran is not None and inputs.ran.rank:
         return only_this_rank(inputs.ran, inputs.targets, console)
     level: FailOn = "never" if update else inputs.fail_on
@@ -174,14 +175,61 @@ def _run(flags: _Flags, console: Console) -> int:
     return report_status(report, level, console)
 
 
+def _inputs(against: str | None, flags: _Flags, console: Console) -> _CheckInput:
+    """Return what to judge: a saved report, a file of weights, or a run."""
+    if against is not None:
+        return _of_report(against, flags, console)
+    from hookcli.cli.weights.weights_request import weights_of_check
+
+    source = weights_of_check(flags.request)
+    return _of_run(flags, console) if source is None else _of_weights(source, flags, console)
+
+
+def _of_weights(source: str, flags: _Flags, console: Console) -> _CheckInput:
+    """Return a file of weights to check. No model runs."""
+    from hookcli.cli.requests import config_of
+    from hookcli.cli.weights.weights_request import check_flags, read_report
+    from hookcli.report.weights.checked_weights import as_report
+    from hookcli.rules.judge_weights import with_finite
+    from hookcli.spec.checks import CheckSpec
+
+    check_flags(flags.request, allowed=("config", "fail_on"))
+    config, known = config_of(flags.request.model), flags.known
+    read = [
+        name for name in (source, flags.request.model.config, known.read, known.against) if name
+    ]
+    targets = parse_targets(flags.output, read=read, console=console, kinds=REPORTS)
+    if known.written is not None:
+        check_separate(known.written, targets, read)
+    checks, suppressions = with_finite(config.checks), config.suppress
+    if known.rule:
+        from hookcli.config.chosen_rules import checks_of
+
+        checks, suppressions = checks_of(checks, suppressions, known.rule, "--rule")
+    if known.against is not None:
+        checks = (*checks, CheckSpec("same_as", {"report": known.against}, "--against"))
+    checks = tuple(with_saved(check_spec) for check_spec in checks)  # before a long file
+    return _CheckInput(
+        as_report(read_report(source, values=True, console=console)),
+        checks,
+        suppressions,
+        targets,
+        view_of("check", flags.view, console),
+        flags.request.gate.fail_on or config.fail_on or "error",
+    )
+
+
 def _judged(
     report: Report, inputs: _CheckInput, accepted: frozenset[str], *, chosen: bool
 ) -> Report:
     """Return the report with the results of the checks, and with its verdict."""
     from hookcli.diagnosis.diagnose import with_verdict
     from hookcli.rules.judge import judge_report
+    from hookcli.rules.judge_weights import is_weights, judge_weights
 
     checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
+    if is_weights(report):
+        return judge_weights(report, checks, inputs.suppressions, accepted)
     report = judge_report(report, checks, inputs.suppressions, accepted)
     if chosen:  # without what the run itself found for other rules
         named = {check_spec.rule for check_spec in checks}
@@ -230,16 +278,22 @@ def _report_alone(flags: _Flags) -> str | None:
 def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
     """Return a saved report to check again. No model runs."""
     from hookcli.cli.requests import config_of
+    from hookcli.report.weights.checked_weights import as_report
     from hookcli.rules.catalogue import with_safe_set, with_training_set
+    from hookcli.rules.judge_weights import is_weights, with_finite
 
     config, file = config_of(flags.request.model), flags.request.model.config
     read = [name for name in (against, file, flags.known.read) if name]
     targets = parse_targets(flags.output, read=read, console=console, kinds=REPORTS)
     if flags.known.written is not None:
         check_separate(flags.known.written, targets, read)
-    report = read_any_report(against)
+    report = read_saved(against)
+    if isinstance(report, WeightsReport):
+        report = as_report(report)
     if isinstance(report, TrainingReport):
         checks = with_training_set(config.checks)
+    elif is_weights(report):
+        checks = with_finite(config.checks)
     else:
         checks = with_safe_set(config.checks, together=report.run.world_size > 1)
     suppressions = config.suppress

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hookcli.comparison.training.training_diff import TrainingDiff
     from hookcli.formats.view import View
     from hookcli.report.report import Report
+    from hookcli.report.weights.weights_diff import WeightsDiff
 
 _Outcome = TypeVar("_Outcome")
 
@@ -62,7 +63,8 @@ class SideFlags:
     """The two models or reports to compare."""
 
     a: str = argument(
-        "A model, a configuration (.yaml) or a saved report (.json). A model may have settings: "
+        "A model, a configuration (.yaml), a saved report (.json), or a file or folder of weights. "
+        "A model may have settings: "
         "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V"
         "&argv=ARGS&python=PATH, and B a parallel plan: &parallel=FILE:FUNCTION&mesh=tp:2, or "
         "compile=BACKEND&mode=MODE&dynamic=true&fullgraph=true.",
@@ -171,8 +173,10 @@ def diff(
 def _run(flags: _Flags, console: Console) -> int:
     tolerances = parse_tolerances(flags.compare.tolerance)
     sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
-    result: Diff | TrainingDiff
-    if any(side.is_plan for side in sides):
+    result: Diff | TrainingDiff | WeightsDiff
+    if any(_is_weights(side) for side in sides):
+        result, targets, view = _of_weights(sides, tolerances, flags, console)
+    elif any(side.is_plan for side in sides):
         result, targets, view = _of_plan(sides, tolerances, flags, console)
     elif any(side.is_compiled for side in sides):
         result, targets, view = _of_compiled(sides, tolerances, flags, console)
@@ -257,6 +261,42 @@ def _of_reports(
                 hint="run the model again and save a new report",
             )
     return compare(a, b, Settings(tolerances)), targets, view
+
+
+def _is_weights(side: SideText) -> bool:
+    from hookcli.weights.opening import is_weights
+
+    return is_weights(side.source, beside_config=True)
+
+
+def _of_weights(
+    sides: tuple[SideText, SideText],
+    tolerances: Tolerances,
+    flags: _Flags,
+    console: Console,
+) -> tuple[WeightsDiff, tuple[Target, ...], View]:
+    """Compare two files of weights. No model is built."""
+    from hookcli.cli.weights.weights_request import check_flags, compare_files
+
+    for side in sides:
+        if not _is_weights(side):
+            raise RequestError(
+                "a file of weights can only be compared with another one",
+                place=side.text,
+                hint="give two files or folders of weights, or load them: `model.py?weights=FILE`",
+            )
+        if side.settings:
+            raise RequestError(
+                "a file of weights accepts no settings",
+                place=side.text,
+                hint=f"write `{side.source}`",
+            )
+    check_flags(flags.request, allowed=("fail_on",))
+    check_flags(flags.compare, allowed=("tolerance",))
+    read = [side.source for side in sides]
+    targets = parse_targets(flags.output, read=read, console=console, kinds=("weights_diff",))
+    view = view_of("weights", flags.view, console)
+    return compare_files(read[0], read[1], tolerances.given), targets, view
 
 
 def _of_models(

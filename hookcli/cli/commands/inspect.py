@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hookcli.cli.errors import reporting
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
 from hookcli.cli.flags.signatures import changes, lacks
+from hookcli.cli.weights.weights_request import WeightsFlags, inspect_weights, weights_named
 
 EXAMPLES = (
     ("every layer: shapes, parameters, mult-adds", "hookcli inspect model.py"),
@@ -31,11 +33,22 @@ def inspect(
         lacks("phase"),
         rows_of("inspect", sort="Show rows without the tree, the largest first."),
     ],
+    weights: WeightsFlags,
     output: OutputFlags,
     console: ConsoleFlags,
 ) -> int:
     """Show every layer: shapes, parameters, cost and order of calls.
 
-    The model is built and its forward runs once, in a separate process.
+    The model is built and its forward runs once, in a separate process. Of a file of weights the
+    tensors are shown.
     """
-    return run_and_report("inspect", flags, view=view, output=output, console=console.console())
+    shown = console.console()
+    source = weights_named(flags)
+    if source is None:
+        return run_and_report("inspect", flags, view=view, output=output, console=shown)
+    return reporting(
+        shown,
+        lambda: inspect_weights(
+            source, flags, view=view, output=output, no_values=weights.no_values, console=shown
+        ),
+    )

@@ -13,9 +13,10 @@ from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
 from hookcli.formats.results import REPORTS
-from hookcli.report.files import read_any_report
+from hookcli.report.files import read_saved
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
+from hookcli.report.weights.weights_report import WeightsReport
 from hookcli.rules.verdict import FailOn
 
 
@@ -45,14 +46,14 @@ EXAMPLES = (
 )
 
 
-def _fail_on(report: Report | TrainingReport) -> FailOn:
+def _fail_on(report: Report | TrainingReport | WeightsReport) -> FailOn:
     """Return the default of --fail-on of the command that wrote the report."""
     return "error" if isinstance(report, Report) and report.command == "check" else "never"
 
 
-def _read(files: tuple[str, ...]) -> Report | TrainingReport:
+def _read(files: tuple[str, ...]) -> Report | TrainingReport | WeightsReport:
     if len(files) == 1:
-        return read_any_report(files[0])
+        return read_saved(files[0])
     from hookcli.cli.training.joined_files import read_joined
 
     return read_joined(files)
@@ -63,7 +64,9 @@ def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: Co
     console = messages.console()
 
     def command() -> int:
-        targets = parse_targets(output, read=saved.reports, console=console, kinds=REPORTS)
+        targets = parse_targets(
+            output, read=saved.reports, console=console, kinds=(*REPORTS, "weights")
+        )
         report = _read(saved.reports)
         shown = dataclasses.replace(
             view_of(None, view, console, kinds=saved.kinds),

@@ -43,12 +43,26 @@ def _run_diff() -> dict[str, Any]:
     return run_diff_schema()
 
 
+def _weights() -> dict[str, Any]:
+    from hookcli.report.schema import weights_schema
+
+    return weights_schema()
+
+
+def _weights_diff() -> dict[str, Any]:
+    from hookcli.report.schema import weights_diff_schema
+
+    return weights_diff_schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "config": _config,
     "report": _report,
     "diff": _diff,
     "run": _training,
     "rundiff": _run_diff,
+    "weights": _weights,
+    "weights_diff": _weights_diff,
 }
 
 

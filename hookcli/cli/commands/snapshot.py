@@ -62,7 +62,7 @@ def snapshot(
     """Write checks that a model passes today.
 
     They cover shapes, dtypes, the order of calls, size, cost, which parameters learn and how
-    gradients flow.
+    gradients flow. Of a file of weights they cover the tensors.
     `hookcli check -c FILE` later reports what changed.
     """
     console = messages.console()
@@ -71,6 +71,11 @@ def snapshot(
 
 def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
     need_model(flags.model)
+    from hookcli.cli.weights.weights_request import weights_of_check
+
+    source = weights_of_check(flags)
+    if source is not None:
+        return _of_weights(source, flags, written, console)
     from hookcli.cli.requests import request_of
     from hookcli.cli.snapshot_request import kept_request, with_run
 
@@ -93,6 +98,11 @@ def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
     base = tuple(with_saved(check) for check in request.spec.checks if check.place)
     result = make_snapshot(report, base, request.spec.suppressions, depth=written.depth)
     lines = text(result, _head(report, file, trust=flags.model.trust), with_run(kept, report))
+    _deliver(lines, result, file, console)
+    return Status.FINE
+
+
+def _deliver(lines: str, result: Snapshot, file: Path | None, console: Console) -> None:
     if file is None:
         console.out(lines)
     else:
@@ -100,6 +110,34 @@ def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
 
         write_file(file, lines)
     _print_notes(result, file, console)
+
+
+def _of_weights(source: str, flags: RequestFlags, written: FileFlags, console: Console) -> int:
+    """Describe a file of weights. No model runs."""
+    from hookcli.cli.requests import config_of
+    from hookcli.cli.snapshot_request import kept_request
+    from hookcli.cli.weights.weights_request import check_flags, read_report
+    from hookcli.console import escape
+    from hookcli.report.files import with_saved
+    from hookcli.report.weights.checked_weights import as_report
+    from hookcli.snapshot.weights import weights_snapshot
+    from hookcli.snapshot.yaml_text import text
+
+    check_flags(flags, allowed=("config",))
+    check_flags(written, allowed=("output", "force"))
+    file = _file(written)
+    kept = kept_request(flags, Path() if file is None else file.parent)
+    config = config_of(flags.model)
+    base = tuple(with_saved(check) for check in config.checks)
+    report = as_report(read_report(source, values=True, console=console))
+    result = weights_snapshot(report, base, config.suppress)
+    shown = "THIS_FILE" if file is None else escape(file.name)
+    head = [
+        f"Checks that {escape(Path(source).name)} passes. `hookcli check -c {shown}` reports what "
+        "has changed.",
+        "If a change is intended, update the line here in the same commit.",
+    ]
+    _deliver(text(result, head, kept), result, file, console)
     return Status.FINE
 
 

@@ -37,6 +37,10 @@ BUILDERS: dict[str, Builders] = {
     "run": Builders("training.document:build", "training.tree:build", kind="run"),
     "diff": Builders("diff.document:build", kind="diff"),
     "rundiff": Builders("training_diff.document:build", kind="rundiff"),
+    "weights": Builders("weights.document:build", "weights.document:build_tree", kind="weights"),
+    "weights_diff": Builders(
+        "weights.difference:build", "weights.difference:build_tree", kind="weights_diff"
+    ),
 }
 
 

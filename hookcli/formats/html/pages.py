@@ -14,6 +14,8 @@ _FILES: dict[Kind, str] = {
     "run": "training_page",
     "diff": "diff_page",
     "rundiff": "run_diff_page",
+    "weights": "weights_page",
+    "weights_diff": "weights_diff_page",
 }
 
 

@@ -59,6 +59,8 @@ def head(report: Report) -> list[tuple[str, str]]:
     model, run = report.model, report.run
     if report.command == TRAINING:
         return [("script", place(model.source))]
+    if model.format == "weights":
+        return [("weights", place(model.source))]
     name = escape(model.type or model.source)
     lines = [("model", f"{name}  {place(model.place or model.source)}")]
     if report.inputs is not None:

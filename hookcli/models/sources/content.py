@@ -70,12 +70,12 @@ def identify(path: Path) -> Content:
         return Content("empty" if path.suffix != ".py" else "python")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Content(*of_zip(path))
-    if _PICKLE.match(head):
+    if _PICKLE.match(head) and not is_safetensors(head, size):
         return Content(*of_pickle(path))
     for at, mark, kind in _MARKS:
         if head.startswith(mark, at):
             return Content(kind)
-    if _is_safetensors(head, size):
+    if is_safetensors(head, size):
         return Content("safetensors")
     return _of_text_or_suffix(path, head)
 
@@ -97,7 +97,11 @@ def _of_text_or_suffix(path: Path, head: bytes) -> Content:
     return Content("python" if _is_source(path) else "unknown")
 
 
-def _is_safetensors(head: bytes, size: int) -> bool:
+def is_safetensors(head: bytes, size: int) -> bool:
+    """Whether a file of this size, which begins so, is safetensors: a length, then its header.
+
+    The length may begin as a pickle does.
+    """
     length = int.from_bytes(head[:8], "little")
     return head[8:9] == b"{" and length <= max(size, 1 << 27)
 
@@ -282,7 +286,8 @@ _WHAT: dict[str, tuple[str, str]] = {
     ),
     "pretrained": (
         "a directory of pretrained weights",
-        "write `hf:{path}`, and `--weights {path}` for its weights",
+        "write `hf:{path}`, and `--weights {path}` for its weights; for its tensors alone, pass "
+        "the file of weights in it",
     ),
 }
 

@@ -35,6 +35,20 @@ def unzipped(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
         yield archive
 
 
+def check_plain(archive: zipfile.ZipFile) -> None:
+    """Check that no member needs a password.
+
+    Raises
+    ------
+    zipfile.BadZipFile : one does.
+    """
+    if any(member.flag_bits & _ENCRYPTED for member in archive.infolist()):
+        raise zipfile.BadZipFile("a member is encrypted")
+
+
+_ENCRYPTED = 1  # a flag of a member
+
+
 def check_expansion(archive: zipfile.ZipFile) -> None:
     """Check that an archive of torch has plausible sizes: torch compresses only source code.
 

@@ -23,6 +23,7 @@ from hookcli.report.report import LayerRow, Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.report.values import LARGEST_SIZE, path_of
+from hookcli.report.weights.weights_report import WeightsReport
 
 # The measurements that no rule requires: those of a diff, and the memory of training.
 _OTHERS = {
@@ -135,6 +136,16 @@ def check_valid_training(report: TrainingReport, text: str | bytes) -> None:
         known.add(record.training.record)
     if report.first_non_finite is not None:
         _check_open(_of_first(report.first_non_finite))
+
+
+def check_valid_weights(report: WeightsReport, text: str | bytes) -> None:
+    """Check the report of weights and the text that it was read from; raises as above."""
+    _check_numbers(text.encode() if isinstance(text, str) else text)
+    _check_open(
+        (f"tensors.{i}.stats", check_statistics, (row.stats,))
+        for i, row in enumerate(report.tensors)
+        if row.stats is not None
+    )
 
 
 def _check_open(checks: _Checks | tuple[()]) -> None:

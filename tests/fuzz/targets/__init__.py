@@ -21,6 +21,7 @@ from tests.fuzz.targets import (
     sources,
     texts,
     trees,
+    weights,
 )
 
 
@@ -58,6 +59,7 @@ TARGETS = (
     Target("expressions", archives.expressions, 2),
     Target("completion", completions.completions, 3),
     Target("named pipes", pipes.pipes, 1),
+    Target("weights", weights.weights, 8),
     Target("library folders", library_folders.library_folders, 1),
 )
 

@@ -1,0 +1,1 @@
+"""Commands on files of weights: their flags, and the reports that they make."""

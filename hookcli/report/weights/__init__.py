@@ -1,0 +1,1 @@
+"""The reports of files of weights and of their comparison, as plain data."""

@@ -1,0 +1,1 @@
+"""Files of weights without a model: their tensors, read in pieces, described and compared."""

@@ -52,6 +52,13 @@ class ScriptFlags:
         section="Run",
         default="gradients of parameters only",
     )
+    verify_neutral: bool = option(
+        "--verify-neutral",
+        text="With --compiled: run the first 3 steps of the script twice before, without hooks in "
+        "compiled code, and compare them.",
+        section="Run",
+        unset=False,
+    )
     no_children: bool = option(
         "--no-children",
         text="Do not observe the processes that the script starts by multiprocessing.",

@@ -180,6 +180,10 @@ def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
         from hookcli.cli.training.against import compared_rows
 
         compared = compared_rows(report, end.earlier, end.rank)
+    if end.plain is not None:
+        from hookcli.cli.training.neutral_steps import neutral_row
+
+        compared = (*compared, neutral_row(report, end.plain))
     checks = with_training_set(end.spec.checks)
     judged = judge_training(report, checks, end.spec.suppressions, compared=compared)
     return with_training_verdict(judged)

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ def launch(request: TrainingRequest) -> int:
         environment.pop("__PYVENV_LAUNCHER__", None)  # macOS: hookcli's own interpreter
     if environment.get("HOOKCLI_RUN") == "0":
         return _replace(request, [*python, *command], environment)
+    if request.verify_neutral:
+        from hookcli.cli.training.neutral_steps import plain_steps
+
+        request = replace(request, end=replace(request.end, plain=plain_steps(request)))
     boot = {
         "python": python[0],
         "flags": python[1:],

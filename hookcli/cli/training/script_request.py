@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
     from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
     from hookcli.cli.training.against import Earlier
+    from hookcli.cli.training.neutral_steps import PlainSteps
 
 BATCH = "hookcli-batch.pt"
 _LARGEST = 16 << 20  # bytes of a script in a pipe or a device
@@ -47,9 +48,9 @@ _LARGEST = 16 << 20  # bytes of a script in a pipe or a device
 class EndRequest:
     """What happens with the report at the end: it is judged, rendered and written.
 
-    `rank` is the number of this process in torchrun. The training is compared with `earlier` ones.
-    Without a target on stdout, a summary is
-    printed on stderr.
+    `rank` is the number of this process in torchrun. The training is compared with `earlier` ones,
+    and its first steps with `plain` ones. Without a target on stdout, a summary is printed on
+    stderr.
     """
 
     spec: Spec
@@ -58,15 +59,20 @@ class EndRequest:
     console: Console
     rank: int
     earlier: tuple[Earlier, ...] = ()
+    plain: PlainSteps | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A command line of `hookcli run`, checked as far as possible before the script runs."""
+    """A command line of `hookcli run`, checked as far as possible before the script runs.
+
+    `verify_neutral`: the first steps run without hooks in compiled code before.
+    """
 
     python: Interpreter
     job: RunJob
     end: EndRequest
+    verify_neutral: bool = False
 
 
 def training_request(
@@ -85,6 +91,9 @@ def training_request(
             place=f"--compiled {script.compiled}",
             hint="remove `--compiled`: without the compiler, all layers are seen",
         )
+    rank = of_torchrun(0)
+    if script.verify_neutral:
+        _check_neutral(script, spec_of_script, is_rank=rank is not None)
     steps = parse_steps(training.steps, f"--steps {training.steps}")
     config = _config(training.config, console)
     named = named_by_environment() if script.python is None else parse_python(script.python)
@@ -107,7 +116,6 @@ def training_request(
     read = [name for name in (training.config, *_read(spec_of_script), *compared) if name]
     targets = _targets(output, read, console)
     check_stream(spec.stream, targets, read, by_this_process=False)
-    rank = of_torchrun(0)
     number = 0 if rank is None else rank.number
     spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, python=python))
     if spec.stream is not None:
@@ -141,7 +149,30 @@ def training_request(
         rank=number,
         earlier=earlier,
     )
-    return TrainingRequest(python, job, end)
+    return TrainingRequest(python, job, end, script.verify_neutral)
+
+
+def _check_neutral(flags: ScriptFlags, script: ScriptSpec, *, is_rank: bool) -> None:
+    """Check that the first steps can be compared with those of runs without hooks."""
+    place = "--verify-neutral"
+    if flags.compiled is None:
+        raise RequestError(
+            "--verify-neutral compares hooks in compiled code, and requires --compiled",
+            place=place,
+            hint="add `--compiled layers`; hooks outside of compiled code change nothing",
+        )
+    if is_rank:
+        raise RequestError(
+            "--verify-neutral cannot be used in a process of torchrun",
+            place=place,
+            hint="run the script without torchrun, on one rank",
+        )
+    if script.source is not None:
+        raise RequestError(
+            "--verify-neutral runs the script three times, and a pipe can be read once",
+            place=script.name,
+            hint="write the script to a file, and pass its name",
+        )
 
 
 def _script(flags: ScriptFlags) -> ScriptSpec:

@@ -11,6 +11,7 @@ from hookcli.formats.names import TRAINING
 from hookcli.formats.parts import compiler
 from hookcli.formats.parts.text import figure, number, place, shape, size
 from hookcli.report.report import Environment, ErrorInfo, Inputs, Report, RunInfo
+from hookcli.report.training import TrainingReport
 from hookcli.report.values import Tree
 from hookcli.text import counted, join_names, pluralize
 
@@ -238,7 +239,7 @@ def _breaks(report: Report) -> list[str]:
     return [] if report.run.compiler is None else compiler.break_lines(report.run.compiler)
 
 
-def neutral(report: Report) -> list[str]:
+def neutral(report: Report | TrainingReport) -> list[str]:
     """Return the result of `--verify-neutral`, unless it is a finding."""
     return [
         f"neutral: {escape(row.message)}"

@@ -8,7 +8,7 @@ from typing import Any
 from hookcli.console import escape
 from hookcli.formats.document.document import Problem, ProblemsBlock
 from hookcli.formats.parts.compiler import break_lines
-from hookcli.formats.parts.summary import join_alike
+from hookcli.formats.parts.summary import join_alike, neutral
 from hookcli.formats.parts.text import count, figure, place, shape
 from hookcli.formats.training.facts import training_of
 from hookcli.report.report import Report
@@ -95,7 +95,7 @@ def notes(report: TrainingReport) -> list[str]:
     if report.tracking.detached:
         reason = escape(" ".join(report.tracking.detached.split()))
         lines.append(f"hookcli stopped observing: {reason}")
-    lines += [escape(warning) for warning in report.warnings]
+    lines += [*neutral(report), *(escape(warning) for warning in report.warnings)]
     told = any(UNHELD in diagnosis.rules for diagnosis in report.diagnoses or ())
     for record in report.records:
         name = f"{escape(training_of(record).record)}: " if len(report.records) > 1 else ""

@@ -201,6 +201,11 @@ ERRORS = {
         "hookcli run --compiled",
         "",
     ),
+    ("--verify-neutral", "train.py"): (
+        "--verify-neutral compares hooks in compiled code, and requires --compiled",
+        "--verify-neutral",
+        "add `--compiled layers`",
+    ),
     ("--max-steps", "0", "train.py"): (
         "'--max-steps'",
         "hookcli run --max-steps 0",

@@ -27,7 +27,8 @@ class ScriptSource(Observer):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._passes: dict[Any, int] = {}
-        self._first: dict[int, tuple[Record, bool]] = {}
+        self._tensors: dict[int, list[Any]] = {}  # by the id of a record: the parameters
+        self._frozen: set[int] = set()  # records with a parameter that was frozen
 
     def backward(self, call: TorchCall) -> None:
         """Note the tensors that the function of a line computes and never reads."""
@@ -46,22 +47,31 @@ class ScriptSource(Observer):
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note whether a parameter of the models is frozen."""
         for record in records:
-            known = self._first.get(id(record), (record, False))[1]
-            if not known:
-                frozen = any(not i.tensor.requires_grad for i in record.model.parameters())
-                self._first[id(record)] = record, frozen
+            tensors = self._tensors.get(id(record))
+            if tensors is None:
+                tensors = [info.tensor for info in record.model.parameters()]
+                self._tensors[id(record)] = tensors
+            if id(record) not in self._frozen and _has_frozen(tensors):
+                self._frozen.add(id(record))
 
     def finish(self) -> None:
         """Add what the loops of the script over parameters do not do."""
-        if not self._first:
+        if not self._tensors:
             return
-        thaws = not any(frozen for _, frozen in self._first.values())
+        thaws = not self._frozen
         for file, text in own_sources("parameters("):
             shown, (lost, thawed) = places.show(file), _loops_of(text)
             for assigned, line in lost:
                 self.facts.add("lost_assignment", assigned, f"{shown}:{line}")
             for first, second in thawed if thaws else ():
                 self.facts.add("thawed_again", "", f"{shown}:{second}", frozen=f"{shown}:{first}")
+
+
+def _has_frozen(tensors: list[Any]) -> bool:
+    for tensor in tensors:  # noqa: SIM110  # a generator takes longer, at each step of a training
+        if not tensor.requires_grad:
+            return True
+    return False
 
 
 @functools.lru_cache(maxsize=4096)

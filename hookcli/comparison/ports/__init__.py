@@ -1,0 +1,1 @@
+"""Compare two implementations of a model whose modules have other names."""

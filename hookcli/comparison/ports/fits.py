@@ -1,0 +1,174 @@
+"""How a tensor of A can become one of B: as it is, transposed, reshaped, joined or split."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hookcli.comparison.ports.names import likeness, rank_of_part
+from hookcli.comparison.ports.units import OwnTensor, Unit
+from hookcli.comparison.ports.weight_map import Source
+from hookcli.report.values import Shape
+
+Fit: TypeAlias = Literal["same", "turned", "reshaped"]
+Made: TypeAlias = dict[str, tuple[Source, ...]]
+
+# Layers whose weight has the input as its first dimension.
+_TURNED_TYPES = {"Conv1D"}
+
+
+@functools.cache
+def fit(ours: Shape, theirs: Shape) -> Fit | None:
+    """Return how A's shape can become B's; None if it cannot."""
+    if ours == theirs:
+        return "same"
+    if len(ours) == len(theirs) == 2 and ours == (theirs[1], theirs[0]):
+        return "turned"
+    if None in ours or None in theirs or math.prod(_known(ours)) != math.prod(_known(theirs)):
+        return None
+    plain = [tuple(size for size in shape if size != 1) for shape in (ours, theirs)]
+    if plain[0] == plain[1]:
+        return "reshaped"
+    if not plain[0] or not plain[1]:
+        return None
+    # A convolution whose window is its input, beside a linear layer: the first dimension stays.
+    one_is_flat = min(len(plain[0]), len(plain[1])) <= 2
+    return "reshaped" if one_is_flat and plain[0][0] == plain[1][0] else None
+
+
+def _known(shape: Shape) -> list[int]:
+    return [size or 0 for size in shape]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFit:
+    """How the tensors of some modules of A make those of some of B, and how alike they are."""
+
+    made: Made
+    score: float
+
+
+def fit_units(ours: Sequence[Unit], theirs: Sequence[Unit]) -> UnitFit | None:
+    """Return how these modules of A make these of B; one of the two lists has one module."""
+    if len(ours) == len(theirs) == 1:
+        return _single(ours[0], theirs[0])
+    if len(theirs) == 1:
+        return _joined(ours, theirs[0])
+    return _split(ours[0], theirs)
+
+
+def _alike(a: Unit, b: Unit) -> float:
+    score = likeness(a.module, b.module)
+    return score + (0.25 if a.type == b.type else 0.0)
+
+
+def is_turned(a: Unit, b: Unit) -> bool:
+    """Return whether one of two modules has its weight transposed, by its type."""
+    return (a.type in _TURNED_TYPES) != (b.type in _TURNED_TYPES)
+
+
+def _single(a: Unit, b: Unit) -> UnitFit | None:
+    pairs = pair_tensors(a, b)
+    if not pairs:
+        return None
+    made: Made = {}
+    for ours, theirs in pairs:
+        how = fit(ours.shape, theirs.shape)
+        square = len(ours.shape) == 2 and ours.shape[0] == ours.shape[1]
+        turned = how == "turned" or (how == "same" and square and is_turned(a, b))
+        made[theirs.name] = (Source(ours.name, turned),)
+    missing = len(a.tensors) + len(b.tensors) - 2 * len(pairs)
+    return UnitFit(made, 1.0 + _alike(a, b) - 0.3 * missing)
+
+
+def pair_tensors(a: Unit, b: Unit) -> list[tuple[OwnTensor, OwnTensor]]:
+    """Return the tensors of two modules that fit: of equal names first, then of alike ones."""
+    left = list(b.tensors)
+    pairs: list[tuple[OwnTensor, OwnTensor]] = []
+    for ours in sorted(a.tensors, key=lambda tensor: tensor.leaf not in {t.leaf for t in left}):
+        fitting = [theirs for theirs in left if fit(ours.shape, theirs.shape) is not None]
+        if not fitting:
+            continue
+        best = max(fitting, key=lambda theirs: _leaf_likeness(ours, theirs))
+        if _leaf_likeness(ours, best) < 0.3 and (len(a.tensors) > 1 or len(b.tensors) > 1):
+            continue
+        pairs.append((ours, best))
+        left.remove(best)
+    return pairs
+
+
+def _leaf_likeness(a: OwnTensor, b: OwnTensor) -> float:
+    return (a.leaf == b.leaf) + likeness(a.leaf, b.leaf) + 0.01 * (a.shape == b.shape)
+
+
+def _joined(parts: Sequence[Unit], whole: Unit) -> UnitFit | None:
+    """Return how several modules of A, such as q, k and v, make one of B."""
+    ordered = _in_order(parts)
+    made: Made = {}
+    for tensor in whole.tensors:
+        own_tensors = [own for part in ordered for own in part.tensors if own.leaf == tensor.leaf]
+        if len(own_tensors) != len(ordered):
+            continue
+        sources = [
+            (own, is_turned(part, whole)) for own, part in zip(own_tensors, ordered, strict=True)
+        ]
+        rows = _rows_of(sources, tensor.shape)
+        if rows is None:
+            return None
+        made[tensor.name] = tuple(Source(one.name, turned) for one, turned in sources)
+    if not made:
+        return None
+    return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))
+
+
+def _split(whole: Unit, parts: Sequence[Unit]) -> UnitFit | None:
+    """Return how one module of A makes several of B."""
+    ordered = _in_order(parts)
+    made: Made = {}
+    for tensor in whole.tensors:
+        targets = [own for part in ordered for own in part.tensors if own.leaf == tensor.leaf]
+        if len(targets) != len(ordered):
+            continue
+        turned = is_turned(whole, ordered[0])
+        rows = _rows_of([(one, False) for one in targets], _turned(tensor.shape, turned=turned))
+        if rows is None:
+            return None
+        for target, span in zip(targets, rows, strict=True):
+            made[target.name] = (Source(tensor.name, turned and len(tensor.shape) > 1, span),)
+    if not made:
+        return None
+    return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))
+
+
+def _turned(shape: Shape, *, turned: bool) -> Shape:
+    return tuple(reversed(shape)) if turned and len(shape) == 2 else shape
+
+
+def _rows_of(parts: Sequence[tuple[OwnTensor, bool]], whole: Shape) -> list[tuple[int, int]] | None:
+    """Return the rows of a tensor that its parts are; None if they do not make it."""
+    shapes = [_turned(one.shape, turned=turned) for one, turned in parts]
+    if not whole or any(len(shape) != len(whole) for shape in shapes):
+        return None
+    if any(shape[1:] != whole[1:] or shape[0] is None for shape in shapes):
+        return None
+    sizes = [shape[0] or 0 for shape in shapes]
+    if sum(sizes) != whole[0]:
+        return None
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+def _in_order(parts: Sequence[Unit]) -> list[Unit]:
+    """Return the parts as fused layers have them: q, k, v; gate, up. Others as they are called."""
+    ranks = [rank_of_part(part.module.rpartition(".")[2]) for part in parts]
+    if None in ranks or len(set(ranks)) < len(ranks):
+        return list(parts)
+    order = sorted(range(len(parts)), key=lambda i: ranks[i] or 0)
+    return [parts[i] for i in order]
+
+
+def _are_parts(parts: Sequence[Unit]) -> bool:
+    return all(rank_of_part(part.module.rpartition(".")[2]) is not None for part in parts)

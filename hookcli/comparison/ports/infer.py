@@ -1,0 +1,279 @@
+"""Infers which tensors of A make those of B, from the calls, shapes, names and values of both.
+
+Modules with tensors are aligned in the order of their calls (Needleman and Wunsch 1970, "A general
+method applicable to the search for similarities", with scores of shapes and names). Those that were
+left out, since the two models call them in another order, are paired by shapes and names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hookcli.comparison.ports.fits import Made, UnitFit, fit, fit_units
+from hookcli.comparison.ports.names import likeness
+from hookcli.comparison.ports.units import OwnTensor, Unit, units_of
+from hookcli.comparison.ports.weight_map import Source
+from hookcli.report.report import Report
+
+_MOST = 4_000_000  # pairs of modules that are compared
+_PARTS = (2, 3)  # modules that one of the other model may stand for
+_LEAST = 0.3  # likeness of names of modules that are not aligned
+
+
+@dataclass(frozen=True, slots=True)
+class InferredMap:
+    """What each tensor of B is made of; and the tensors of both that have no counterpart.
+
+    `doubtful` are tensors of B whose counterpart is one of several that fit as well.
+    """
+
+    made: Made
+    unused: tuple[str, ...]
+    missing: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()
+    groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = field(default=())
+
+
+def infer_map(a: Report, b: Report) -> InferredMap:
+    """Return which tensors of A make those of B."""
+    ours, theirs = units_of(a), units_of(b)
+    pairs = _aligned(ours, theirs)
+    pairs = _with_left(pairs, ours, theirs)
+    made: Made = {}
+    doubtful: list[str] = []
+    for pair in pairs:
+        made.update(pair.fit.made)
+    _add_shared(made, a, b)
+    _add_buffers(made, pairs, a, b)
+    used = {source.name for sources in made.values() for source in sources}
+    return InferredMap(
+        made,
+        unused=tuple(row.name for row in a.parameters if row.name not in used),
+        missing=tuple(row.name for row in b.parameters if row.name not in made),
+        doubtful=tuple(doubtful),
+        groups=tuple(
+            (tuple(unit.module for unit in pair.ours), tuple(unit.module for unit in pair.theirs))
+            for pair in pairs
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    ours: tuple[Unit, ...]
+    theirs: tuple[Unit, ...]
+    fit: UnitFit
+
+
+class _Fits:
+    """The fits of units, each computed once."""
+
+    def __init__(self, ours: Sequence[Unit], theirs: Sequence[Unit]) -> None:
+        self._ours, self._theirs = ours, theirs
+        self._shapes = tuple(
+            [tuple(sorted(map(_size, unit.tensors))) for unit in units] for units in (ours, theirs)
+        )
+
+    def single(self, i: int, j: int) -> UnitFit | None:
+        ours, theirs = self._shapes[0][i], self._shapes[1][j]
+        if len(ours) == len(theirs) and ours != theirs:
+            return None
+        if len(ours) != len(theirs) and not set(ours) & set(theirs):
+            return None
+        return fit_units((self._ours[i],), (self._theirs[j],))
+
+    def joined(self, i: int, j: int, count: int) -> UnitFit | None:
+        if i < count:
+            return None
+        parts = self._ours[i - count : i]
+        whole = self._theirs[j - 1]
+        if not _are_whole(parts, whole):
+            return None
+        return fit_units(parts, (whole,))
+
+    def split(self, i: int, j: int, count: int) -> UnitFit | None:
+        if j < count:
+            return None
+        parts = self._theirs[j - count : j]
+        whole = self._ours[i - 1]
+        if not _are_whole(parts, whole):
+            return None
+        return fit_units((whole,), parts)
+
+
+def _are_whole(parts: Sequence[Unit], whole: Unit) -> bool:
+    """Return whether the parts have as many elements, in tensors that all of them have."""
+    for tensor in whole.tensors:
+        own = [one for part in parts for one in part.tensors if one.leaf == tensor.leaf]
+        if own and (len(own) != len(parts) or sum(map(_size, own)) != _size(tensor)):
+            return False
+    return any(one.leaf == tensor.leaf for one in parts[0].tensors for tensor in whole.tensors)
+
+
+def _size(tensor: OwnTensor) -> int:
+    total = 1
+    for size in tensor.shape:
+        total *= size or 0
+    return total
+
+
+def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
+    """Return the pairs of the best alignment in the order of calls."""
+    n, m = len(ours), len(theirs)
+    if n * m > _MOST:
+        return _of_equal_names(ours, theirs)
+    fits = _Fits(ours, theirs)
+    best = [[0.0] * (m + 1) for _ in range(n + 1)]
+    step: list[list[tuple[int, int, UnitFit | None]]] = [
+        [(0, 0, None)] * (m + 1) for _ in range(n + 1)
+    ]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            best[i][j], step[i][j] = _best_step(fits, best, i, j)
+    pairs = []
+    i, j = n, m
+    while i and j:
+        back, along, found = step[i][j]
+        if found is not None:
+            pairs.append(_Pair(tuple(ours[i - back : i]), tuple(theirs[j - along : j]), found))
+        i, j = i - back, j - along
+    pairs.reverse()
+    return _permuted(pairs)
+
+
+def _best_step(
+    fits: _Fits, best: list[list[float]], i: int, j: int
+) -> tuple[float, tuple[int, int, UnitFit | None]]:
+    """Return the best score up to two units, and the step that leads to it."""
+    choices: list[tuple[float, tuple[int, int, UnitFit | None]]] = [
+        (best[i - 1][j], (1, 0, None)),
+        (best[i][j - 1], (0, 1, None)),
+    ]
+    single = fits.single(i - 1, j - 1)
+    if single is not None:
+        choices.append((best[i - 1][j - 1] + single.score, (1, 1, single)))
+    for count in _PARTS:
+        joined = fits.joined(i, j, count)
+        if joined is not None:
+            choices.append((best[i - count][j - 1] + joined.score, (count, 1, joined)))
+        split = fits.split(i, j, count)
+        if split is not None:
+            choices.append((best[i - 1][j - count] + split.score, (1, count, split)))
+    return max(choices, key=lambda choice: choice[0])
+
+
+def _of_equal_names(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
+    there = {unit.module: unit for unit in theirs}
+    pairs = []
+    for unit in ours:
+        other = there.get(unit.module)
+        found = None if other is None else fit_units((unit,), (other,))
+        if other is not None and found is not None:
+            pairs.append(_Pair((unit,), (other,), found))
+    return pairs
+
+
+def _permuted(pairs: Sequence[_Pair]) -> list[_Pair]:
+    """Exchange neighbours of one shape, such as q, k and v, if their names fit better so."""
+    result: list[_Pair] = []
+    for _, run in itertools.groupby(pairs, key=_kind):
+        members = list(run)
+        for start in range(0, len(members), 3):
+            result += _best_order(members[start : start + 3])
+    return result
+
+
+def _kind(pair: _Pair) -> tuple[object, ...]:
+    """Return what pairs that may be exchanged have in common: the callers, and the shapes."""
+    if len(pair.ours) != 1 or len(pair.theirs) != 1:
+        return (id(pair),)
+    ours, theirs = pair.ours[0], pair.theirs[0]
+    around = (ours.module.rpartition(".")[0], theirs.module.rpartition(".")[0])
+    shapes = tuple((tensor.leaf, tensor.shape) for tensor in (*ours.tensors, *theirs.tensors))
+    return (*around, shapes)
+
+
+def _best_order(members: list[_Pair]) -> list[_Pair]:
+    if len(members) < 2:
+        return members
+    best, score = members, sum(pair.fit.score for pair in members)
+    for order in itertools.permutations(range(len(members))):
+        found = []
+        for pair, i in zip(members, order, strict=True):
+            other = fit_units(pair.ours, members[i].theirs)
+            if other is None:
+                break
+            found.append(_Pair(pair.ours, members[i].theirs, other))
+        else:
+            total = sum(pair.fit.score for pair in found)
+            if total > score + 0.2:
+                best, score = found, total
+    return best
+
+
+def _with_left(pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
+    """Add pairs of the units that the alignment left out: in another order of calls."""
+    taken_a = {unit.module for pair in pairs for unit in pair.ours}
+    taken_b = {unit.module for pair in pairs for unit in pair.theirs}
+    left_a = [unit for unit in ours if unit.module not in taken_a]
+    left_b = [unit for unit in theirs if unit.module not in taken_b]
+    found = []
+    for (i, a), (j, b) in itertools.product(enumerate(left_a), enumerate(left_b)):
+        one = fit_units((a,), (b,))
+        if one is not None:
+            place = abs(i / max(len(left_a), 1) - j / max(len(left_b), 1))
+            found.append((one.score - place, -i, _Pair((a,), (b,), one)))
+    found.sort(key=lambda item: item[:2], reverse=True)
+    added = list(pairs)
+    for _, _, pair in found:
+        a, b = pair.ours[0], pair.theirs[0]
+        if a.module in taken_a or b.module in taken_b:
+            continue
+        alone = _is_only(pair, left_a, left_b)
+        if alone or likeness(a.module, b.module) >= _LEAST:
+            added.append(pair)
+            taken_a.add(a.module)
+            taken_b.add(b.module)
+    return added
+
+
+def _is_only(pair: _Pair, left_a: Sequence[Unit], left_b: Sequence[Unit]) -> bool:
+    """Return whether no other unit that is left fits."""
+    a, b = pair.ours[0], pair.theirs[0]
+    return (
+        sum(fit_units((a,), (other,)) is not None for other in left_b) == 1
+        and sum(fit_units((other,), (b,)) is not None for other in left_a) == 1
+    )
+
+
+def _add_shared(made: Made, a: Report, b: Report) -> None:
+    """Add tensors of B that A has as one with another: the head that shares its embedding."""
+    shared = [row for row in a.parameters if row.shared_with]
+    for row in b.parameters:
+        if row.name in made:
+            continue
+        fitting = [one for one in shared if fit(one.shape, row.shape) == "same"]
+        if fitting:
+            best = max(
+                fitting,
+                key=lambda one: max(likeness(name, row.name) for name in one.shared_with),
+            )
+            made[row.name] = (Source(best.name),)
+
+
+def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> None:
+    """Add buffers of paired modules that have the same name and shape."""
+    ours = {row.name: row for row in a.buffers}
+    theirs: dict[str, list[str]] = {}
+    shapes = {row.name: row.shape for row in b.buffers}
+    for name in shapes:
+        theirs.setdefault(name.rpartition(".")[0], []).append(name)
+    for pair in pairs:
+        if len(pair.ours) != 1 or len(pair.theirs) != 1:
+            continue
+        for name in theirs.get(pair.theirs[0].module, ()):
+            own = ours.get(f"{pair.ours[0].module}.{name.rpartition('.')[2]}")
+            if own is not None and own.shape == shapes[name]:
+                made[name] = (Source(own.name),)

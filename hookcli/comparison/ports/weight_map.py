@@ -1,0 +1,253 @@
+"""Which tensors of A make each tensor of B: a map of weights, as it is written in YAML.
+
+A line names a module or a tensor of B, and what of A it is made of:
+
+    blocks.{i}.fc1: h.{i}.mlp.c_fc.T            transposed
+    blocks.{i}.qkv: [h.{i}.q, h.{i}.k, h.{i}.v] joined along the first dimension
+    blocks.{i}.q:   h.{i}.attn.c_attn.T[0:768]  rows of it, after it is transposed
+
+`{i}` stands for any number. Modules stand for their tensors of the same last name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hookcli.text import nearest
+
+_SOURCE = re.compile(r"(?P<name>.*?)(?P<turned>\.T)?(\[(?P<start>\d+):(?P<stop>\d+)\])?\Z", re.S)
+_FIELD = re.compile(r"\{(\w+)\}")
+_NUMBER = re.compile(r"(?<![^.])(\d+)(?![^.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tensor of A, transposed if `turned`, and of that the rows of `rows`: start and stop."""
+
+    name: str
+    turned: bool = False
+    rows: tuple[int, int] | None = None
+
+    def text(self) -> str:
+        """Return it as it is written in a map."""
+        rows = "" if self.rows is None else f"[{self.rows[0]}:{self.rows[1]}]"
+        return f"{self.name}{'.T' if self.turned else ''}{rows}"
+
+
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A tensor of B, and those of A that it is made of: joined along the first dimension."""
+
+    target: str
+    sources: tuple[Source, ...]
+
+
+class MapError(ValueError):
+    """A line of a map that cannot be used, with the line and a hint."""
+
+    def __init__(self, message: str, line: str, hint: str) -> None:
+        super().__init__(message)
+        self.line, self.hint = line, hint
+
+
+def parse_source(text: str) -> Source:
+    """Return a source from its text."""
+    found = _SOURCE.match(text.strip())
+    assert found is not None  # noqa: S101  # the pattern matches any text
+    rows = None if found["start"] is None else (int(found["start"]), int(found["stop"]))
+    return Source(found["name"], found["turned"] is not None, rows)
+
+
+def parse_map(lines: Mapping[str, object]) -> list[MapRow]:
+    """Return the rows of a map as it was read from YAML.
+
+    Raises
+    ------
+    MapError : a value is neither a string nor a list of strings.
+    """
+    rows = []
+    for target, value in lines.items():
+        items: list[Any] = value if isinstance(value, list) else [value]
+        if not items or not all(isinstance(item, str) and item for item in items):
+            raise MapError(
+                f"{target} must be a name or a list of names of A, got {value!r}"[:200],
+                str(target),
+                "write `blocks.{i}.fc1: h.{i}.mlp.c_fc.T`, or a list to join tensors",
+            )
+        rows.append(MapRow(str(target), tuple(parse_source(item) for item in items)))
+    return rows
+
+
+def expand(
+    rows: Iterable[MapRow], ours: Collection[str], theirs: Collection[str]
+) -> dict[str, tuple[Source, ...]]:
+    """Return what each tensor of B is made of; `ours` and `theirs` are all names of tensors.
+
+    Raises
+    ------
+    MapError : a line names no tensor of B, or one that A does not have.
+    """
+    known = set(ours)
+    made: dict[str, tuple[Source, ...]] = {}
+    for row in rows:
+        found = list(_targets(row, theirs))
+        if not found:
+            guess = nearest(row.target, [*theirs, *_modules(theirs)], cutoff=0.6)
+            raise MapError(
+                f"no tensor or module of B is named {row.target}",
+                row.target,
+                f"try `{guess}`" if guess else "write a name of B before the colon",
+            )
+        for target, fields, leaf in found:
+            made[target] = tuple(
+                _named(source, fields, leaf, known, row.target) for source in row.sources
+            )
+    return made
+
+
+def _targets(row: MapRow, theirs: Collection[str]) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the tensors of B that a line is about, with its fields and the name below a module."""
+    pattern = _pattern(row.target)
+    for name in theirs:
+        whole = pattern.fullmatch(name)
+        if whole is not None:
+            yield name, whole.groupdict(), ""
+            continue
+        module, _, leaf = name.rpartition(".")
+        inside = pattern.fullmatch(module) if module or not row.target else None
+        if inside is not None:
+            yield name, inside.groupdict(), leaf
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    parts = _FIELD.split(text)
+    seen: set[str] = set()
+    out = []
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            out.append(re.escape(part))
+        elif part in seen:
+            out.append(f"(?P={part})")
+        else:
+            seen.add(part)
+            out.append(rf"(?P<{part}>\d+)")
+    return re.compile("".join(out))
+
+
+def _named(
+    source: Source, fields: Mapping[str, str], leaf: str, known: Collection[str], line: str
+) -> Source:
+    name = _FIELD.sub(lambda found: fields.get(found[1], found[0]), source.name)
+    if leaf and name not in known:
+        name = f"{name}.{leaf}" if name else leaf
+    if name not in known:
+        guess = nearest(name, known, cutoff=0.6)
+        raise MapError(
+            f"A has no tensor named {name}",
+            f"{line}: {source.text()}",
+            f"try `{guess}`" if guess else "write a name of A after the colon",
+        )
+    return Source(name, source.turned, source.rows)
+
+
+def _modules(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+
+
+def folded(
+    made: Mapping[str, Sequence[Source]], flat: Collection[str] = ()
+) -> dict[str, str | list[str]]:
+    """Return a map as it is written: tensors of a module in one line, numbered ones as `{i}`.
+
+    `flat` are the tensors of B with less than two dimensions, which `.T` does not change.
+    """
+    left = _by_module(made, flat)
+    lines: dict[str, str | list[str]] = {}
+    groups: dict[_Template, list[str]] = {}
+    for target, sources in left.items():
+        for template in _templates(target, sources):
+            groups.setdefault(template, []).append(target)
+    order = {target: i for i, target in enumerate(left)}
+    found: list[tuple[int, str, tuple[str, ...]]] = []
+    taken: set[str] = set()
+    for template, members in sorted(groups.items(), key=lambda item: -len(item[1])):
+        free = [member for member in members if member not in taken]
+        if len(free) > 1:
+            found.append((order[free[0]], *template))
+            taken.update(free)
+    found += [(order[one], one, left[one]) for one in left if one not in taken]
+    for _, target, sources in sorted(found):
+        lines[target] = _line(sources)
+    return lines
+
+
+def _line(sources: Sequence[str]) -> str | list[str]:
+    return sources[0] if len(sources) == 1 else list(sources)
+
+
+def _by_module(
+    made: Mapping[str, Sequence[Source]], flat: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the lines by module of B, where all its tensors are made of the same modules of A."""
+    modules: dict[str, list[str]] = {}
+    for target in made:
+        modules.setdefault(target.rpartition(".")[0], []).append(target)
+    lines: dict[str, tuple[str, ...]] = {}
+    for module, targets in modules.items():
+        one = _of_all({target: _of_module(target, made[target]) for target in targets}, flat)
+        if one is not None and module:
+            lines[module] = one
+        else:
+            lines.update({t: tuple(source.text() for source in made[t]) for t in targets})
+    return lines
+
+
+def _of_all(
+    sources: Mapping[str, tuple[Source, ...] | None], flat: Collection[str]
+) -> tuple[str, ...] | None:
+    """Return the one line for these tensors of a module; None if they need several."""
+    known = {target: found for target, found in sources.items() if found is not None}
+    if len(known) < len(sources):
+        return None
+    plain = {tuple(Source(one.name, rows=one.rows) for one in found) for found in known.values()}
+    wide = {found for target, found in known.items() if target not in flat}
+    if len(plain) != 1 or len(wide) > 1:
+        return None
+    return tuple(source.text() for source in next(iter(wide or set(known.values()))))
+
+
+def _of_module(target: str, sources: Sequence[Source]) -> tuple[Source, ...] | None:
+    """Return the sources as modules, if their last names are that of the target."""
+    leaf = target.rpartition(".")[2]
+    found = []
+    for source in sources:
+        module, _, own = source.name.rpartition(".")
+        if own != leaf or not module:
+            return None
+        found.append(Source(module, source.turned, source.rows))
+    return tuple(found)
+
+
+_Template: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+def _templates(target: str, sources: Sequence[str]) -> Iterator[_Template]:
+    """Yield the line with one of its numbers as `{i}`, where each source has the number too."""
+    parsed = [parse_source(source) for source in sources]
+    for found in _NUMBER.finditer(target):
+        turned = []
+        for source in parsed:
+            same = [one for one in _NUMBER.finditer(source.name) if one[0] == found[0]]
+            if not same:
+                break
+            name = _replaced(source.name, same[0])
+            turned.append(Source(name, source.turned, source.rows).text())
+        else:
+            yield _replaced(target, found), tuple(turned)
+
+
+def _replaced(name: str, found: re.Match[str]) -> str:
+    return f"{name[: found.start()]}{{i}}{name[found.end() :]}"

@@ -19,7 +19,7 @@ SCHEMA: Literal["hookcli.diff/1"] = "hookcli.diff/1"
 
 Status: TypeAlias = Literal["same", "close", "different", "unknown"]
 How: TypeAlias = Literal[
-    "bits", "exact", "sketch", "norm", "shape", "dtype", "structure", "nonfinite"
+    "bits", "exact", "sketch", "norm", "values", "shape", "dtype", "structure", "nonfinite"
 ]
 RowStatus: TypeAlias = Literal["same", "close", "different", "unknown", "only_a", "only_b"]
 Fault: TypeAlias = Literal["output", "code", "inputs", "parameter", "gradient", "model"]
@@ -50,7 +50,8 @@ class TensorDiff:
     """One tensor in A and B. Values of a missing tensor are None.
 
     `relative` is the norm of the difference divided by A's norm; `how` tells whether it is exact,
-    estimated from sketches, or a lower bound from norms. `limit` is the largest allowed value.
+    estimated from sketches, or a lower bound from norms, or from sorted values ("values") if the
+    layouts differ. `limit` is the largest allowed value.
     `shapes` and `dtypes` contain A's, then B's, also if they are equal.
     """
 
@@ -219,6 +220,38 @@ class CompiledInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class PortMatch:
+    """Calls of A and of B that are counterparts, by their orders.
+
+    `how` tells what showed it: equal names, weights of one origin, equal values of the outputs, the
+    calls inside, or the place between matched calls. One side has several calls if the other has
+    fused them.
+    """
+
+    a: tuple[Index, ...]
+    b: tuple[Index, ...]
+    how: Literal["weights", "names", "values", "contents", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class PortInfo:
+    """How two implementations with other names were matched.
+
+    `weights` tells whether A's were loaded into B through a map, "given" or "inferred", or stayed
+    B's "own". `map` has the lines of that map: what of A makes each module or tensor of B.
+    `unused` and `missing` are the tensors of A and of B that it does not have. `stretch` is the
+    code in which the first difference arises: the lines of A, then of B, from and to.
+    """
+
+    matches: tuple[PortMatch, ...]
+    weights: Literal["given", "inferred", "own"]
+    map: dict[str, str | list[str]]
+    unused: tuple[str, ...]
+    missing: tuple[str, ...]
+    stretch: tuple[tuple[str | None, str | None], tuple[str | None, str | None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """The comparison of two runs."""
 
@@ -243,3 +276,4 @@ class Diff:
     warnings: tuple[str, ...] = ()
     parallel: ParallelInfo | None = absent()  # noqa: RUF009  # it is a field()
     compiled: CompiledInfo | None = absent()  # noqa: RUF009
+    port: PortInfo | None = absent()  # noqa: RUF009  # it is a field()

@@ -227,6 +227,8 @@ class Session:
     ) -> Iterator[Candidate]:
         """Yield the batch of an earlier attempt, else the given or declared batches."""
         other_batch = None if self._side is None else self._side.their_batch(root)
+        if self._side is not None:
+            self._warnings += self._side.notes
         if other_batch is not None:
             yield other_batch
             return

@@ -121,6 +121,14 @@ def of_frame(frame: FrameType | None) -> str | None:
     return None
 
 
+def of_caller() -> str | None:
+    """Return the innermost line of user code that led to hookcli's code that calls this."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _kind(frame.f_code.co_filename) == _HOOKCLI:
+        frame = frame.f_back
+    return of_frame(frame)
+
+
 def of_error(error: BaseException) -> str | None:
     """Return the innermost line of the user's own code; else of an installed package.
 

@@ -151,18 +151,42 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorPart:
+    """A tensor of a model, transposed if `turned`, and of that the rows from start to stop."""
+
+    name: str
+    turned: bool = False
+    rows: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTensor:
+    """A tensor of a model, and those of another that make it, joined along their first dimension.
+
+    The result has the shape of the target, in which its elements stay in their order.
+    """
+
+    target: str
+    parts: tuple[TensorPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SideSpec:
     """One of two runs that are compared. They exchange the batch and weights in `folder`.
 
     With `weights`, the weights of the first side are loaded into the second. `keep` lists calls by
     their order; their tensors are stored in `folder` too, and nothing is measured. The second side
-    then compares them.
+    then compares them. With `ordered`, a run is repeated with the same batch, and its sketches tell
+    equal values in another order. `made` tells what tensors of the first side make those of the
+    second, if not those of equal names.
     """
 
     name: Literal["a", "b"]
     folder: str
     weights: bool
     keep: tuple[int, ...] = ()
+    ordered: bool = False
+    made: tuple[MadeTensor, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

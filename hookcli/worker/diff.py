@@ -14,6 +14,9 @@ from typing import Literal
 
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
+from hookcli.comparison.ports.plan import is_port, loaded_by, port_settings
+from hookcli.comparison.ports.port_diff import compare_ports
+from hookcli.comparison.ports.weight_map import MapRow
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
 from hookcli.report.encode import to_json
@@ -22,7 +25,7 @@ from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.checks import request_probe
 from hookcli.spec.plan import plan
-from hookcli.spec.request import SideSpec, Spec
+from hookcli.spec.request import MadeTensor, SideSpec, Spec
 from hookcli.whole_files import private_folder, replacing, write_whole
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
@@ -34,13 +37,17 @@ _Name = Literal["a", "b"]
 
 @dataclass(frozen=True, slots=True)
 class PairRequest:
-    """What to compare. `save` is a folder for the tensors of the first call that differs."""
+    """What to compare. `save` is a folder for the tensors of the first call that differs.
+
+    `map` tells which weights of A make those of B, if their names differ.
+    """
 
     a: Spec
     b: Spec
     own_weights: bool
     tolerances: Tolerances
     save: Path | None = None
+    map: tuple[MapRow, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ class _Pair:
     ) -> None:
         self._request, self._limits, self._folder = request, limits, folder
         self._check = check
+        self._made: tuple[MadeTensor, ...] | None = None
 
     def compare(self, meanwhile: Callable[[], None]) -> Diff | Broken:
         with contextlib.suppress(OSError):  # reported when the run itself cannot start
@@ -96,7 +104,26 @@ class _Pair:
         b = self._side("b")
         if b.error is not None:
             return Broken("b", b)
+        if self._request.map is not None or is_port(a, b):
+            return self._port(a, b)
         diff = locate(a, b, self._request.tolerances, self._again)
+        self._save(a, b)
+        return diff
+
+    def _port(self, a: Report, b: Report) -> Diff | Broken:
+        """Run both again, with A's weights in B, and compare calls whatever their names."""
+        request = self._request
+        settings = port_settings(
+            a, b, request.map, own_weights=request.own_weights, tolerances=request.tolerances
+        )
+        self._made = None if request.own_weights else loaded_by(settings)
+        a = self._side("a", ordered=True)
+        if a.error is not None:
+            return Broken("a", a)
+        b = self._side("b", ordered=True)
+        if b.error is not None:
+            return Broken("b", b)
+        diff = compare_ports(a, b, settings)
         self._save(a, b)
         return diff
 
@@ -105,16 +132,25 @@ class _Pair:
         name: _Name,
         meanwhile: Callable[[], None] = lambda: None,
         keep: tuple[int, ...] = (),
+        *,
+        ordered: bool = False,
     ) -> Report:
         spec = self._request.a if name == "a" else self._request.b
-        side = SideSpec(name, self._folder, weights=not self._request.own_weights, keep=keep)
+        side = SideSpec(
+            name,
+            self._folder,
+            weights=not self._request.own_weights,
+            keep=keep,
+            ordered=ordered,
+            made=self._made,
+        )
         probes = (request_probe(CUT),) if spec.command == "grads" and not keep else ()
         spec = dataclasses.replace(spec, side=side, probes=probes)
         if keep:  # only the forward, in the same mode as before
             run = dataclasses.replace(spec.run, mode=plan(spec).mode)
             spec = dataclasses.replace(spec, command="inspect", run=run)
         try:
-            with labelled(f"{name.upper()} again" if keep else name.upper()):
+            with labelled(f"{name.upper()} again" if keep or ordered else name.upper()):
                 return run_within(spec, self._limits, self._check, meanwhile).report
         except HookcliError as error:
             raise _named(error, name) from None

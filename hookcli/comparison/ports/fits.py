@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 
 from hookcli.comparison.ports.names import likeness, rank_of_part
 from hookcli.comparison.ports.units import OwnTensor, Unit
-from hookcli.comparison.ports.weight_map import Source
 from hookcli.report.values import Shape
+from hookcli.spec.request import TensorPart
 
 Fit: TypeAlias = Literal["same", "turned", "reshaped"]
-Made: TypeAlias = dict[str, tuple[Source, ...]]
+Made: TypeAlias = dict[str, tuple[TensorPart, ...]]
 
 # Layers whose weight has the input as its first dimension.
 _TURNED_TYPES = {"Conv1D"}
@@ -79,7 +79,7 @@ def _single(a: Unit, b: Unit) -> UnitFit | None:
         how = fit(ours.shape, theirs.shape)
         square = len(ours.shape) == 2 and ours.shape[0] == ours.shape[1]
         turned = how == "turned" or (how == "same" and square and is_turned(a, b))
-        made[theirs.name] = (Source(ours.name, turned),)
+        made[theirs.name] = (TensorPart(ours.name, turned),)
     missing = len(a.tensors) + len(b.tensors) - 2 * len(pairs)
     return UnitFit(made, 1.0 + _alike(a, b) - 0.3 * missing)
 
@@ -118,7 +118,7 @@ def _joined(parts: Sequence[Unit], whole: Unit) -> UnitFit | None:
         rows = _rows_of(sources, tensor.shape)
         if rows is None:
             return None
-        made[tensor.name] = tuple(Source(one.name, turned) for one, turned in sources)
+        made[tensor.name] = tuple(TensorPart(one.name, turned) for one, turned in sources)
     if not made:
         return None
     return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))
@@ -137,7 +137,7 @@ def _split(whole: Unit, parts: Sequence[Unit]) -> UnitFit | None:
         if rows is None:
             return None
         for target, span in zip(targets, rows, strict=True):
-            made[target.name] = (Source(tensor.name, turned and len(tensor.shape) > 1, span),)
+            made[target.name] = (TensorPart(tensor.name, turned and len(tensor.shape) > 1, span),)
     if not made:
         return None
     return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from hookcli.comparison.ports.fits import Made, UnitFit, fit, fit_units
 from hookcli.comparison.ports.names import likeness
 from hookcli.comparison.ports.units import OwnTensor, Unit, units_of
-from hookcli.comparison.ports.weight_map import Source
 from hookcli.report.report import Report
+from hookcli.spec.request import TensorPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
@@ -260,7 +260,7 @@ def _add_shared(made: Made, a: Report, b: Report) -> None:
                 fitting,
                 key=lambda one: max(likeness(name, row.name) for name in one.shared_with),
             )
-            made[row.name] = (Source(best.name),)
+            made[row.name] = (TensorPart(best.name),)
 
 
 def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> None:
@@ -276,4 +276,4 @@ def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> No
         for name in theirs.get(pair.theirs[0].module, ()):
             own = ours.get(f"{pair.ours[0].module}.{name.rpartition('.')[2]}")
             if own is not None and own.shape == shapes[name]:
-                made[name] = (Source(own.name),)
+                made[name] = (TensorPart(own.name),)

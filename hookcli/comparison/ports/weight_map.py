@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hookcli.spec.request import TensorPart
 from hookcli.text import nearest
 
 _SOURCE = re.compile(r"(?P<name>.*?)(?P<turned>\.T)?(\[(?P<start>\d+):(?P<stop>\d+)\])?\Z", re.S)
@@ -23,18 +24,10 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"(?<![^.])(\d+)(?![^.])")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A tensor of A, transposed if `turned`, and of that the rows of `rows`: start and stop."""
-
-    name: str
-    turned: bool = False
-    rows: tuple[int, int] | None = None
-
-    def text(self) -> str:
-        """Return it as it is written in a map."""
-        rows = "" if self.rows is None else f"[{self.rows[0]}:{self.rows[1]}]"
-        return f"{self.name}{'.T' if self.turned else ''}{rows}"
+def text_of(source: TensorPart) -> str:
+    """Return a part as it is written in a map."""
+    rows = "" if source.rows is None else f"[{source.rows[0]}:{source.rows[1]}]"
+    return f"{source.name}{'.T' if source.turned else ''}{rows}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +35,7 @@ class MapRow:
     """A tensor of B, and those of A that it is made of: joined along the first dimension."""
 
     target: str
-    sources: tuple[Source, ...]
+    sources: tuple[TensorPart, ...]
 
 
 class MapError(ValueError):
@@ -53,12 +46,12 @@ class MapError(ValueError):
         self.line, self.hint = line, hint
 
 
-def parse_source(text: str) -> Source:
+def parse_source(text: str) -> TensorPart:
     """Return a source from its text."""
     found = _SOURCE.match(text.strip())
     assert found is not None  # noqa: S101  # the pattern matches any text
     rows = None if found["start"] is None else (int(found["start"]), int(found["stop"]))
-    return Source(found["name"], found["turned"] is not None, rows)
+    return TensorPart(found["name"], found["turned"] is not None, rows)
 
 
 def parse_map(lines: Mapping[str, object]) -> list[MapRow]:
@@ -83,7 +76,7 @@ def parse_map(lines: Mapping[str, object]) -> list[MapRow]:
 
 def expand(
     rows: Iterable[MapRow], ours: Collection[str], theirs: Collection[str]
-) -> dict[str, tuple[Source, ...]]:
+) -> dict[str, tuple[TensorPart, ...]]:
     """Return what each tensor of B is made of; `ours` and `theirs` are all names of tensors.
 
     Raises
@@ -91,7 +84,7 @@ def expand(
     MapError : a line names no tensor of B, or one that A does not have.
     """
     known = set(ours)
-    made: dict[str, tuple[Source, ...]] = {}
+    made: dict[str, tuple[TensorPart, ...]] = {}
     for row in rows:
         found = list(_targets(row, theirs))
         if not found:
@@ -138,8 +131,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _named(
-    source: Source, fields: Mapping[str, str], leaf: str, known: Collection[str], line: str
-) -> Source:
+    source: TensorPart, fields: Mapping[str, str], leaf: str, known: Collection[str], line: str
+) -> TensorPart:
     name = _FIELD.sub(lambda found: fields.get(found[1], found[0]), source.name)
     if leaf and name not in known:
         name = f"{name}.{leaf}" if name else leaf
@@ -147,10 +140,10 @@ def _named(
         guess = nearest(name, known, cutoff=0.6)
         raise MapError(
             f"A has no tensor named {name}",
-            f"{line}: {source.text()}",
+            f"{line}: {text_of(source)}",
             f"try `{guess}`" if guess else "write a name of A after the colon",
         )
-    return Source(name, source.turned, source.rows)
+    return TensorPart(name, source.turned, source.rows)
 
 
 def _modules(names: Iterable[str]) -> list[str]:
@@ -158,7 +151,7 @@ def _modules(names: Iterable[str]) -> list[str]:
 
 
 def folded(
-    made: Mapping[str, Sequence[Source]], flat: Collection[str] = ()
+    made: Mapping[str, Sequence[TensorPart]], flat: Collection[str] = ()
 ) -> dict[str, str | list[str]]:
     """Return a map as it is written: tensors of a module in one line, numbered ones as `{i}`.
 
@@ -189,7 +182,7 @@ def _line(sources: Sequence[str]) -> str | list[str]:
 
 
 def _by_module(
-    made: Mapping[str, Sequence[Source]], flat: Collection[str]
+    made: Mapping[str, Sequence[TensorPart]], flat: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return the lines by module of B, where all its tensors are made of the same modules of A."""
     modules: dict[str, list[str]] = {}
@@ -201,25 +194,27 @@ def _by_module(
         if one is not None and module:
             lines[module] = one
         else:
-            lines.update({t: tuple(source.text() for source in made[t]) for t in targets})
+            lines.update({t: tuple(text_of(source) for source in made[t]) for t in targets})
     return lines
 
 
 def _of_all(
-    sources: Mapping[str, tuple[Source, ...] | None], flat: Collection[str]
+    sources: Mapping[str, tuple[TensorPart, ...] | None], flat: Collection[str]
 ) -> tuple[str, ...] | None:
     """Return the one line for these tensors of a module; None if they need several."""
     known = {target: found for target, found in sources.items() if found is not None}
     if len(known) < len(sources):
         return None
-    plain = {tuple(Source(one.name, rows=one.rows) for one in found) for found in known.values()}
+    plain = {
+        tuple(TensorPart(one.name, rows=one.rows) for one in found) for found in known.values()
+    }
     wide = {found for target, found in known.items() if target not in flat}
     if len(plain) != 1 or len(wide) > 1:
         return None
-    return tuple(source.text() for source in next(iter(wide or set(known.values()))))
+    return tuple(text_of(source) for source in next(iter(wide or set(known.values()))))
 
 
-def _of_module(target: str, sources: Sequence[Source]) -> tuple[Source, ...] | None:
+def _of_module(target: str, sources: Sequence[TensorPart]) -> tuple[TensorPart, ...] | None:
     """Return the sources as modules, if their last names are that of the target."""
     leaf = target.rpartition(".")[2]
     found = []
@@ -227,7 +222,7 @@ def _of_module(target: str, sources: Sequence[Source]) -> tuple[Source, ...] | N
         module, _, own = source.name.rpartition(".")
         if own != leaf or not module:
             return None
-        found.append(Source(module, source.turned, source.rows))
+        found.append(TensorPart(module, source.turned, source.rows))
     return tuple(found)
 
 
@@ -244,7 +239,7 @@ def _templates(target: str, sources: Sequence[str]) -> Iterator[_Template]:
             if not same:
                 break
             name = _replaced(source.name, same[0])
-            turned.append(Source(name, source.turned, source.rows).text())
+            turned.append(text_of(TensorPart(name, source.turned, source.rows)))
         else:
             yield _replaced(target, found), tuple(turned)
 

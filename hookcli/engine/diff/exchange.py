@@ -15,7 +15,9 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.engine.batch.candidates import Candidate, floating_dtype, takes_any_batch
+from hookcli.engine.diff.adapted_batch import adapted_batch
 from hookcli.engine.diff.capture import TensorCapture, compare_tensors
+from hookcli.engine.diff.mapped_weights import load_mapped_weights
 from hookcli.engine.diff.sketches import SketchObserver
 from hookcli.engine.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
 from hookcli.engine.watcher import AfterRun, Watcher
@@ -44,6 +46,7 @@ class Side:
         self._capture = TensorCapture(settings.keep) if settings.keep else None
         self._measurements: list[Measurement] = []
         self._floating = torch.float32
+        self.notes: list[str] = []
 
     def exchange_weights(self, root: nn.Module) -> None:
         """Write A's weights, or load into B those that fit by name and shape."""
@@ -56,7 +59,12 @@ class Side:
                 self._write(_state(root), file)
             return
         state = _read(file, "weights", self._spec.model.source)
-        result = load_matching_weights(root, state)
+        made = self._side.made
+        result = (
+            load_matching_weights(root, state)
+            if made is None
+            else load_mapped_weights(root, state, made)
+        )
         self._measurements.append(Measurement(WEIGHTS, "", None, result, None))
 
     def their_batch(self, root: nn.Module) -> Candidate | None:
@@ -67,7 +75,7 @@ class Side:
         RequestError : B's forward does not accept it.
         """
         file = self._folder / "batch.pt"
-        if not self._rerun and self._side.name == "a":
+        if self._side.name == "a" and not self._rerun and not self._side.ordered:
             return None
         stored = _read(file, "batch", self._spec.model.source)
         target = stored["target"]
@@ -81,6 +89,14 @@ class Side:
         if self._floating != dtype:
             batch = map_batch(batch, lambda t: t.to(self._floating) if t.dtype == dtype else t)
         problem = None if takes_any_batch(self._spec) else misfit(root, batch)
+        if problem is not None:
+            other = adapted_batch(root, batch)
+            if other is not None and misfit(root, other[0]) is None:
+                batch, dropped = other
+                self.notes += [
+                    f"B's forward does not accept {name} of A's batch" for name in dropped
+                ]
+                problem = None
         if problem is not None:
             raise RequestError(
                 f"{type(root).__name__}.forward does not accept the batch that was made for A: "
@@ -98,7 +114,7 @@ class Side:
         """
         if self._capture is not None:
             return (self._capture, _Results(self))
-        if self._side.name == "a":
+        if self._side.name == "a" and not self._side.ordered:
             batch = candidate.batch
             target = batch.target
             self._write(
@@ -112,7 +128,7 @@ class Side:
                 },
                 self._folder / "batch.pt",
             )
-        return (SketchObserver(recording.measured), _Results(self))
+        return (SketchObserver(recording.measured, ordered=self._side.ordered), _Results(self))
 
     def conclude(self, recording: Recording) -> None:
         """Add the measurements to the recording; save and compare the captured tensors."""

@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.engine.statistics.sketch import Projector
 from hookcli.engine.watcher import Watcher
+from hookcli.models import places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
@@ -26,12 +27,14 @@ class SketchObserver(Watcher):
     """Makes a `Measurement` of each call, parameter, buffer and gradient.
 
     The value for a call is `{order, inputs, outputs}`, with a sketch or null for each tensor of the
-    row. A tensor that is passed from call to call unchanged is read once.
+    row. A tensor that is passed from call to call unchanged is read once. With `ordered`, sketches
+    tell values that are equal in another order of the elements (see `Sketch`), and the
+    line that calls is noted.
     """
 
-    def __init__(self, measurements: list[Measurement]) -> None:
+    def __init__(self, measurements: list[Measurement], *, ordered: bool = False) -> None:
         self._measurements = measurements
-        self._projector = Projector()
+        self._ordered, self._projector = ordered, Projector(ordered=ordered)
         self._running: dict[int, dict[str, Any]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, dict[str, Any] | None]] = {}
         self._lock = threading.Lock()
@@ -49,7 +52,10 @@ class SketchObserver(Watcher):
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Sketch the inputs of a call, before it can write to them."""
         inputs = self._all(tensor for _, tensor, _ in argument_leaves(*batch))
-        self._running[call.order] = {"order": call.order, "inputs": inputs, "outputs": []}
+        value = {"order": call.order, "inputs": inputs, "outputs": []}
+        if self._ordered:
+            value["line"] = places.of_caller()
+        self._running[call.order] = value
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Sketch the outputs of a call."""
@@ -86,6 +92,8 @@ class SketchObserver(Watcher):
         if sketch is not None:
             row = sketch.row()
             row["norm"] = number(row["norm"])
-            row["projections"] = [number(projection) for projection in row["projections"]]
+            for key in ("projections", "sums", "ordered"):
+                if key in row:
+                    row[key] = [number(value) for value in row[key]]
         self._known[id(tensor)] = (weakref.ref(tensor), version, row)
         return row

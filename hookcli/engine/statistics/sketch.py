@@ -41,13 +41,17 @@ class Sketch:
     """The sketch of a tensor. NaN and infinite elements count as 0, and in `nonfinite`.
 
     `digest` is a hash of dtype, shape and the elements' bits. `projections` and `norm` are computed
-    from the elements as float64, with complex elements as pairs.
+    from the elements as float64, with complex elements as pairs. `sums` are those of x, |x| and x²,
+    and `ordered` the projections of the sorted elements, if they were asked for: both are the same
+    whatever the order of the elements.
     """
 
     digest: str
     norm: float
     nonfinite: int
     projections: tuple[float, ...]
+    sums: tuple[float, float, float]
+    ordered: tuple[float, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the sketch as it is written in a report."""
@@ -56,13 +60,19 @@ class Sketch:
             "norm": self.norm,
             "nonfinite": self.nonfinite,
             "projections": list(self.projections),
+            "sums": list(self.sums),
+            **({"ordered": list(self.ordered)} if self.ordered else {}),
         }
 
 
 class Projector:
-    """Makes sketches, and keeps the vectors that it has drawn."""
+    """Makes sketches, and keeps the vectors that it has drawn.
 
-    def __init__(self) -> None:
+    With `ordered`, the sorted elements of tensors of at most SPAN elements are projected too.
+    """
+
+    def __init__(self, *, ordered: bool = False) -> None:
+        self._ordered = ordered
         self._blocks: dict[int, torch.Tensor] = {}
         self._signs: torch.Tensor | None = None
 
@@ -78,7 +88,7 @@ class Projector:
     def _sketch(self, tensor: torch.Tensor) -> Sketch:
         digest = hashlib.sha256(f"{tensor.dtype} {list(tensor.shape)} ".encode())
         total = torch.zeros(WIDTH, dtype=torch.float64)
-        square, nonfinite, position = 0.0, 0, 0
+        square, plain, absolute, nonfinite, position = 0.0, 0.0, 0.0, 0, 0
         folded: _Folded | None = None
         for chunk in chunks(tensor, CHUNK):
             # a copy: the model could not resize a tensor whose memory is read
@@ -92,6 +102,8 @@ class Projector:
                 values = values.masked_fill_(mask, 0.0)
                 scalar = values.dot(values).item()
             square += scalar
+            plain += values.sum().item()
+            absolute += values.abs().sum().item()
             if folded is None and position + values.numel() <= SPAN:
                 total += self._project(values, position)
                 position += values.numel()
@@ -100,7 +112,21 @@ class Projector:
             folded.add(values)
         if folded is not None:
             total += self._project(folded.sums(), 0)
-        return Sketch(digest.hexdigest()[:32], math.sqrt(square), nonfinite, tuple(total.tolist()))
+        return Sketch(
+            digest.hexdigest()[:32],
+            math.sqrt(square),
+            nonfinite,
+            tuple(total.tolist()),
+            (plain, absolute, square),
+            self._of_sorted(tensor),
+        )
+
+    def _of_sorted(self, tensor: torch.Tensor) -> tuple[float, ...]:
+        if not self._ordered or not 0 < tensor.numel() <= SPAN:
+            return ()
+        values = tensor.to("cpu", copy=True).contiguous().view(-1).double()
+        values = torch.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+        return tuple(self._project(values.sort().values, 0).tolist())
 
     def _project(self, values: torch.Tensor, position: int) -> torch.Tensor:
         """Return the inner products with the vectors from a position on."""

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.values import Count, Index, Number, Size
 
 
 class TensorSketch(TypedDict):
-    """A summary of a tensor in a few numbers."""
+    """A summary of a tensor in a few numbers.
+
+    `sums` are those of x, |x| and x²; `ordered` are projections of the sorted elements.
+    """
 
     digest: str
     norm: Number
     nonfinite: Size
     projections: list[Number]
+    sums: NotRequired[list[Number]]
+    ordered: NotRequired[list[Number]]
 
 
 class CallSketch(TypedDict):
-    """The tensors of one call."""
+    """The tensors of one call, and the line of the model's code that makes it."""
 
     order: Index
     inputs: list[TensorSketch | None]
     outputs: list[TensorSketch | None]
+    line: NotRequired[str | None]
 
 
 class ShapeMisfit(TypedDict):

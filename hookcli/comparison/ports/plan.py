@@ -1,0 +1,89 @@
+"""Decides whether two models are implementations with other names, and how weights correspond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from hookcli.comparison.matching import alignment, paired_calls
+from hookcli.comparison.ports.fits import Made
+from hookcli.comparison.ports.infer import infer_map
+from hookcli.comparison.ports.port_diff import PortSettings
+from hookcli.comparison.ports.weight_map import MapRow, expand
+from hookcli.comparison.tolerance import Tolerances
+from hookcli.report.report import Report
+from hookcli.spec.request import MadeTensor
+
+
+def is_port(a: Report, b: Report) -> bool:
+    """Return whether both models have calls without a counterpart of an equal name.
+
+    Calls of modules that have no parameters count too: an activation that has another name.
+    """
+    pairs = paired_calls(a, b, alignment(a, b))
+    taken = {row.order for row in pairs.values()}
+    return any(row.order not in pairs for row in a.layers) and any(
+        row.order not in taken for row in b.layers
+    )
+
+
+def port_settings(
+    a: Report,
+    b: Report,
+    lines: Sequence[MapRow] | None,
+    *,
+    own_weights: bool,
+    tolerances: Tolerances,
+) -> PortSettings:
+    """Return how two implementations are compared; `lines` are those of a map that was given.
+
+    Raises
+    ------
+    MapError : a line of the map names a tensor that is not there.
+    """
+    if lines is None:
+        inferred = infer_map(a, b)
+        weights: Literal["own", "inferred"] = "own" if own_weights else "inferred"
+        return PortSettings(
+            inferred.made,
+            inferred.groups,
+            weights,
+            inferred.unused,
+            inferred.missing,
+            tolerances,
+        )
+    ours, theirs = _tensors(a), _tensors(b)
+    made = expand(lines, ours, theirs)
+    used = {part.name for parts in made.values() for part in parts}
+    return PortSettings(
+        made,
+        _groups(made),
+        "own" if own_weights else "given",
+        tuple(row.name for row in a.parameters if row.name not in used),
+        tuple(row.name for row in b.parameters if row.name not in made),
+        tolerances,
+    )
+
+
+def _tensors(report: Report) -> list[str]:
+    rows = [row.name for row in report.parameters]
+    rows += [name for row in report.parameters for name in row.shared_with]
+    return [*rows, *(row.name for row in report.buffers)]
+
+
+def _groups(made: Made) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the modules that a map connects: those of a target, and of what makes it."""
+    by_target: dict[str, dict[str, None]] = {}
+    for target, parts in made.items():
+        module = target.rpartition(".")[0]
+        for part in parts:
+            by_target.setdefault(module, {})[part.name.rpartition(".")[0]] = None
+    by_sources: dict[tuple[str, ...], list[str]] = {}
+    for module, sources in by_target.items():
+        by_sources.setdefault(tuple(sources), []).append(module)
+    return [(sources, tuple(modules)) for sources, modules in by_sources.items()]
+
+
+def loaded_by(settings: PortSettings) -> tuple[MadeTensor, ...]:
+    """Return what B's process makes of A's tensors."""
+    return tuple(MadeTensor(target, parts) for target, parts in settings.made.items())

@@ -1,0 +1,240 @@
+"""Compares two implementations of a model whose modules have other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hookcli.comparison.compare import counts, side_of
+from hookcli.comparison.diff import (
+    SCHEMA,
+    CallDiff,
+    Diff,
+    First,
+    Names,
+    PortInfo,
+    PortMatch,
+    StateDiff,
+    TensorDiff,
+)
+from hookcli.comparison.first_difference import by_how_much
+from hookcli.comparison.matching import Sketched, alignment, sketched, state
+from hookcli.comparison.ports.calls import calls_of, owners_of
+from hookcli.comparison.ports.fits import Made
+from hookcli.comparison.ports.matches import CallMatcher, Groups, limit_of
+from hookcli.comparison.ports.port_finder import Found, PortFinder
+from hookcli.comparison.ports.port_walk import PortWalk
+from hookcli.comparison.ports.weight_map import folded, text_of
+from hookcli.comparison.state import casts_of
+from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, coarser, judge_tensors, worst
+from hookcli.comparison.walk import Exact, moments, ref
+from hookcli.report.report import LayerRow, Report
+from hookcli.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class PortSettings:
+    """How to compare two implementations.
+
+    `made` tells what of A makes each tensor of B, and `groups` the modules of which it was
+    inferred. `weights` is how B got its weights; `unused` and `missing` are without a counterpart.
+    """
+
+    made: Made
+    groups: Groups
+    weights: Literal["given", "inferred", "own"]
+    unused: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    tolerances: Tolerances = field(default_factory=Tolerances)
+    exact: Exact = field(default_factory=dict)
+
+
+def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
+    """Return the differences of two implementations, with rows in A's order of calls.
+
+    The verdict is that of what the models return: calls inside may differ where the two compute the
+    same in another way.
+    """
+    values = sketched(a), sketched(b)
+    matches = _matched(a, b, values, settings)
+    theirs = {row.order: row for row in b.layers}
+    pairs = {
+        match.a[0]: theirs[match.b[0]] for match in matches if len(match.a) == len(match.b) == 1
+    }
+    cast = bool(casts_of(a, b, alignment(a, b))) or _dtypes(a) != _dtypes(b)
+    walk = PortWalk(pairs, values, settings.tolerances, settings.exact, cast=cast, traced=False)
+    order = moments(a.layers)
+    walk.go(order, {row.parent for row in a.layers if row.parent is not None})
+    output = walk.compare_outputs(a.layers[0], b.layers[0]) if a.layers and b.layers else ()
+    differs = not agrees(worst(output))
+    found = None
+    if differs:
+        layers = (a.layers, b.layers)
+        finder = PortFinder(walk, order, pairs, matches, layers, values)
+        found = finder.first() or _of_output(output)
+    rows = tuple(_with_groups(walk.rows(a.layers, b.layers), matches, theirs))
+    states = tuple(_states(a, b, values, settings, cast=cast))
+    return Diff(
+        schema=SCHEMA,
+        verdict="different" if differs else "same",
+        reasons=tuple(_reasons(rows, output)) if differs else (),
+        environment=a.environment,
+        a=side_of(a),
+        b=side_of(b),
+        inputs=a.inputs,
+        names=Names("", ""),
+        weights=None,
+        calls=counts(row.status for row in rows),
+        parameters=counts(row.status for row in states if row.kind == "parameter"),
+        buffers=counts(row.status for row in states if row.kind == "buffer"),
+        first=None if found is None else found.first,
+        first_inexact=next((row.a for row in rows if row.a and row.status == "close"), None),
+        order=None,
+        output=output,
+        rows=rows,
+        state=states,
+        warnings=tuple(_warnings(a, b, settings, output)),
+        port=PortInfo(
+            matches=tuple(matches),
+            weights=settings.weights,
+            map=folded(settings.made, _flat(b)),
+            unused=settings.unused,
+            missing=settings.missing,
+            stretch=None if found is None else found.stretch,
+        ),
+    )
+
+
+def _matched(
+    a: Report, b: Report, values: tuple[Sketched, Sketched], settings: PortSettings
+) -> list[PortMatch]:
+    owners = owners_of(a), owners_of(b)
+    ours, theirs = calls_of(a, values[0], owners[0]), calls_of(b, values[1], owners[1])
+    if not ours or not theirs:
+        return []
+    named = (
+        dict.fromkeys(row.name for row in report.layers if row.name is not None)
+        for report in (a, b)
+    )
+    names = alignment(a, b).pairs(*named)
+    mapped = {
+        unit: target
+        for group, targets in settings.groups
+        for unit in group
+        for target in targets
+        if len(group) == len(targets) == 1
+    }
+    fine = {
+        name: other
+        for name, other in names.items()
+        if mapped.get(name, other) == other and (name in owners[0]) == (other in owners[1])
+    }
+    limit = limit_of([*_dtypes(a), *_dtypes(b)])
+    matcher = CallMatcher(ours, theirs, fine, settings.groups, limit)
+    return [PortMatch(match.a, match.b, match.how) for match in matcher.run()]
+
+
+def _dtypes(report: Report) -> set[str]:
+    return {row.dtype for row in report.parameters if row.dtype in RTOL} or {"float32"}
+
+
+def _flat(report: Report) -> set[str]:
+    flat = {row.name for row in report.parameters if len(row.shape) < 2}
+    return flat | {row.name for row in report.buffers if len(row.shape) < 2}
+
+
+def _of_output(output: Sequence[TensorDiff]) -> Found | None:
+    bad = [one for one in output if one.status == "different"]
+    if not bad:
+        return None
+    sentence = f"all calls with a counterpart agree, but the model's output {by_how_much(bad[0])}"
+    return Found(First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit))
+
+
+def _with_groups(
+    rows: Iterable[CallDiff], matches: Sequence[PortMatch], theirs: Mapping[int, LayerRow]
+) -> Iterator[CallDiff]:
+    """Yield the rows; fused calls have their counterpart, and are not compared one by one."""
+    grouped = [match for match in matches if len(match.a) + len(match.b) > 2]
+    partner = {order: theirs[match.b[0]] for match in grouped for order in match.a}
+    taken = {order for match in grouped for order in match.b}
+    for row in rows:
+        if row.a is not None and row.a.order in partner:
+            other = ref(partner[row.a.order])
+            yield CallDiff(row.a, other, "unknown", None, None, fault=False)
+        elif row.a is not None or row.b is None or row.b.order not in taken:
+            yield row
+
+
+def _reasons(rows: Sequence[CallDiff], output: Sequence[TensorDiff]) -> Iterator[str]:
+    calls = sum(row.status == "different" for row in rows)
+    paired = sum(row.a is not None and row.b is not None for row in rows)
+    if calls:
+        yield f"{calls} of {counted(paired, 'matched call')}"
+    if any(one.status == "different" for one in output):
+        yield "the output of the model"
+
+
+def _states(
+    a: Report,
+    b: Report,
+    values: tuple[Sketched, Sketched],
+    settings: PortSettings,
+    *,
+    cast: bool,
+) -> Iterator[StateDiff]:
+    """Yield a row for each parameter: those of B with what they are made of."""
+    ours = {row.name: row for row in a.parameters}
+    used: set[str] = set()
+    for row in b.parameters:
+        sources = settings.made.get(row.name)
+        if sources is None:
+            yield StateDiff("parameter", None, row.name, "only_b")
+            continue
+        used.update(source.name for source in sources)
+        own = ours.get(sources[0].name)
+        plain = len(sources) == 1 and not sources[0].turned and sources[0].rows is None
+        if own is None or not plain or own.shape != row.shape:
+            names = ", ".join(text_of(source) for source in sources)
+            yield StateDiff("parameter", names, row.name, "unknown")
+            continue
+        first, other = state(own, values[0]), state(row, values[1])
+        rounds = None if first.dtype == other.dtype else coarser(first.dtype, other.dtype)
+        limit = settings.tolerances.limit(own.name, rounds, 0)
+        value = judge_tensors(first, other, limit, cast=cast)
+        yield StateDiff("parameter", own.name, row.name, value.status, value)
+    for name in ours:
+        if name not in used:
+            yield StateDiff("parameter", name, None, "only_a")
+
+
+def _warnings(
+    a: Report, b: Report, settings: PortSettings, output: Sequence[TensorDiff]
+) -> Iterator[str]:
+    count = len(settings.made)
+    if settings.weights == "inferred":
+        yield (
+            f"names differ: {counted(count, 'tensor')} of B were made of A's by a map that was "
+            "inferred from calls, shapes and names; `--suggest-map FILE` writes it"
+        )
+    if settings.missing and settings.weights != "own":
+        yield (
+            f"{counted(len(settings.missing), 'parameter')} of B have no counterpart in A, and "
+            f"keep B's values: {_some(settings.missing)}"
+        )
+    if settings.unused:
+        yield (
+            f"{counted(len(settings.unused), 'parameter')} of A are not used in B: "
+            f"{_some(settings.unused)}"
+        )
+    returned = len(a.layers[0].outputs) if a.layers else 0
+    if output and returned > len(output):
+        yield f"{len(output)} of {returned} tensors that A returns have a counterpart in B"
+    for side, report in (("A", a), ("B", b)):
+        yield from (f"{side}: {warning}" for warning in report.warnings)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"

@@ -1,0 +1,252 @@
+"""Finds where two implementations first differ, and names the calls of both, or the code between.
+
+The rows of A tell the order. Calls of one side that the other has fused are judged together, when
+the last of them ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hookcli.comparison.diff import Fault, First, PortMatch
+from hookcli.comparison.first_difference import by_how_much, figure, named
+from hookcli.comparison.matching import Sketched, leaves
+from hookcli.comparison.ports.port_walk import PortWalk
+from hookcli.comparison.ports.values import ValuePrint, apart, parts_apart, print_of
+from hookcli.comparison.walk import CallMoment, ref
+from hookcli.report.report import LayerRow
+from hookcli.text import join_names
+
+_SHOWN = 3
+Stretch = tuple[tuple[str | None, str | None], tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first difference, and the lines of both models between which it arises."""
+
+    first: First
+    stretch: Stretch | None = None
+
+
+class PortFinder:
+    """Finds the first difference among matched calls.
+
+    `pairs` are single counterparts by the order in A, `matches` those and fused ones.
+    """
+
+    def __init__(
+        self,
+        walk: PortWalk,
+        moments: Sequence[CallMoment],
+        pairs: Mapping[int, LayerRow],
+        matches: Sequence[PortMatch],
+        rows: tuple[Sequence[LayerRow], Sequence[LayerRow]],
+        values: tuple[Sketched, Sketched],
+    ) -> None:
+        self._walk, self._moments, self._pairs = walk, moments, pairs
+        self._rows, self._values = rows, values
+        self._by_order = tuple({row.order: row for row in side} for side in rows)
+        self._grouped = [match for match in matches if len(match.a) + len(match.b) > 2]
+        self._matched_b = {order for match in matches for order in match.b}
+        self._matched_a = {order for match in matches for order in match.a}
+
+    def first(self) -> Found | None:
+        """Return the first difference among the calls."""
+        ends = {max(match.a): match for match in self._grouped}
+        for index, moment in enumerate(self._moments):
+            row = moment.row
+            if self._walk.at(moment) == "different":
+                return self._at(index, moment)
+            if moment.kind == "leave" and row.order in ends:
+                found = self._of_group(ends[row.order])
+                if found is not None:
+                    return found
+        return None
+
+    def _of_group(self, match: PortMatch) -> Found | None:
+        """Return the difference of fused calls: of their inputs, or of what they return."""
+        sides = tuple(
+            [self._by_order[side][order] for order in orders]
+            for side, orders in enumerate((match.a, match.b))
+        )
+        limit = self._walk.limit_of(sides[0][0])
+        ours, theirs = (join_names([named(ref(row)) for row in rows], _SHOWN) for rows in sides)
+        at_input = self._far_inputs(sides[0][0], sides[1][0])
+        if at_input is not None and at_input > limit:
+            size = f"differs by at least {figure(at_input)} of its norm"
+            sentence = f"all earlier calls agree, but the input of {ours} and {theirs} {size}"
+            fault: Fault = "code"
+        else:
+            at_input = self._far_outputs(*sides)
+            if at_input is None or at_input <= limit:
+                return None
+            sentence = (
+                f"{ours} and {theirs} get equal inputs, but what they return together differs by "
+                f"at least {figure(at_input)} of its norm: the cause is in one of them, or in its "
+                "weights"
+            )
+            fault = "output"
+        a, b = ref(sides[0][-1]), ref(sides[1][-1])
+        return Found(First(fault, a, b, None, None, sentence, at_input, limit))
+
+    def _far_inputs(self, a: LayerRow, b: LayerRow) -> float | None:
+        ours, theirs = self._prints(0, a, "inputs"), self._prints(1, b, "inputs")
+        return apart(ours[0], theirs[0]) if ours and theirs else None
+
+    def _far_outputs(self, ours: Sequence[LayerRow], theirs: Sequence[LayerRow]) -> float | None:
+        """Return how far what one call returns is from what several return together."""
+        first = [self._prints(0, row, "outputs")[:1] for row in ours]
+        other = [self._prints(1, row, "outputs")[:1] for row in theirs]
+        if not all(first) or not all(other):
+            return None
+        a, b = ([one for prints in some for one in prints] for some in (first, other))
+        return parts_apart(a[0], b) if len(a) == 1 else parts_apart(b[0], a)
+
+    def _prints(self, side: int, row: LayerRow, part: str) -> list[ValuePrint]:
+        found = (print_of(one.shape, one.values) for one in leaves(row, part, self._values[side]))
+        return [one for one in found if one is not None]
+
+    def _at(self, index: int, moment: CallMoment) -> Found:
+        row, partner = moment.row, self._pairs[moment.row.order]
+        worst = self._walk.largest(moment)
+        size = "differs" if worst is None else by_how_much(worst)
+        both = both_named(row, partner)
+        within = self._caller(row) if moment.kind == "enter" else None
+        inside = moment.kind == "leave" and self._moments[index - 1].row is not row
+        around = row if within is None else within
+        after = self._before(index, around)
+        stretch = None
+        if moment.kind == "leave" and not inside:
+            sentence = (
+                f"the inputs of {both} agree, but their output {size}: the cause is in one of them"
+            )
+        elif moment.kind == "enter" and within is None:
+            sentence = f"the inputs of {both} already differ: the input {size}"
+        else:
+            stretch = self._stretch(row if moment.kind == "enter" else None, after)
+            what = "the output" if moment.kind == "leave" else "the input"
+            place = both_named(around, self._pairs[around.order])
+            past = "" if after is None else f" after {self._both(after)}"
+            lines = _of_lines(stretch)
+            sentence = (
+                f"all earlier calls agree, but {what} of {both} {size}: the cause is in the code "
+                f"of {place}{past}{lines}"
+            )
+            alone = self._alone(index, around, after, moment)
+            if alone:
+                sentence += f"; calls in between without a counterpart: {join_names(alone, _SHOWN)}"
+        return Found(
+            First(
+                fault="output" if moment.kind == "leave" else "code" if within else "inputs",
+                a=ref(row),
+                b=ref(partner),
+                within=None if within is None else ref(within),
+                after=None if after is None else ref(after),
+                sentence=sentence,
+                relative=None if worst is None else worst.relative,
+                limit=None if worst is None else worst.limit,
+            ),
+            stretch,
+        )
+
+    def _both(self, row: LayerRow) -> str:
+        for match in self._grouped:
+            if row.order in match.a:
+                names = [named(ref(self._by_order[1][order])) for order in match.b]
+                return f"{named(ref(row))} and {join_names(names, _SHOWN)}"
+        return both_named(row, self._pairs[row.order])
+
+    def _stretch(self, row: LayerRow | None, after: LayerRow | None) -> Stretch:
+        """Return the lines that call the last call before and this one, in A and in B."""
+        return (
+            (self._line(0, after), self._line(0, row)),
+            (self._line(1, self._partner(after)), self._line(1, self._partner(row))),
+        )
+
+    def _partner(self, row: LayerRow | None) -> LayerRow | None:
+        if row is None:
+            return None
+        for match in self._grouped:
+            if row.order in match.a:
+                return self._by_order[1][max(match.b)]
+        return self._pairs.get(row.order)
+
+    def _line(self, side: int, row: LayerRow | None) -> str | None:
+        if row is None:
+            return None
+        line: str | None = self._values[side].calls.get(row.order, {}).get("line")
+        return line
+
+    def _caller(self, row: LayerRow) -> LayerRow | None:
+        """Return the innermost enclosing call that has a counterpart."""
+        parent = row.parent
+        while parent is not None and parent not in self._pairs:
+            parent = self._by_order[0][parent].parent
+        return None if parent is None else self._by_order[0][parent]
+
+    def _before(self, index: int, around: LayerRow) -> LayerRow | None:
+        """Return the last matched call inside `around` that ended before."""
+        for moment in reversed(self._moments[:index]):
+            if moment.row is around:
+                return None
+            if moment.kind == "leave" and moment.row.order in self._matched_a:
+                return moment.row
+        return None
+
+    def _alone(
+        self, index: int, around: LayerRow, after: LayerRow | None, moment: CallMoment
+    ) -> list[str]:
+        """Return the calls of both sides without a counterpart since `after`."""
+        names = []
+        for earlier in reversed(self._moments[:index]):
+            if earlier.row is (around if after is None else after):
+                break
+            if earlier.kind == "leave" and earlier.row.order not in self._matched_a:
+                names.append(f"{named(ref(earlier.row))} in A")
+        names.reverse()
+        outer = self._pairs[around.order]
+        start = self._partner(after) or outer
+        here = self._pairs[moment.row.order]
+        end = here.order if moment.kind == "enter" else self._last_in(here) + 1
+        return names + [
+            f"{named(ref(row))} in B"
+            for row in self._rows[1]
+            if start.order < row.order < end
+            and row.order not in self._matched_b
+            and not self._is_inside(row, start)
+        ]
+
+    def _is_inside(self, row: LayerRow, call: LayerRow) -> bool:
+        parent = row.parent
+        while parent is not None:
+            if parent == call.order and call.parent is not None:
+                return True
+            parent = self._by_order[1][parent].parent
+        return False
+
+    def _last_in(self, row: LayerRow) -> int:
+        last = row.order
+        for call in self._rows[1]:
+            if call.order > row.order:
+                if call.depth <= row.depth:
+                    break
+                last = call.order
+        return last
+
+
+def both_named(a: LayerRow, b: LayerRow) -> str:
+    """Return the names of two counterparts; one name if they are equal."""
+    ours, theirs = named(ref(a)), named(ref(b))
+    return ours if ours == theirs else f"{ours} and {theirs}"
+
+
+def _of_lines(stretch: Stretch) -> str:
+    told = []
+    for name, (start, end) in zip("AB", stretch, strict=True):
+        if start and end and start != end:
+            told.append(f"from {start} to {end} in {name}")
+        elif start or end:
+            told.append(f"at {start or end} in {name}")
+    return f" ({'; '.join(told)})" if told else ""

@@ -1,0 +1,104 @@
+"""Compares matched calls of two implementations: tensors are paired by size and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hookcli.comparison.diff import Status, TensorDiff
+from hookcli.comparison.matching import leaves
+from hookcli.comparison.ports.values import apart, print_of
+from hookcli.comparison.tolerance import TensorSummary, coarser, distance, judge_tensors, lone
+from hookcli.comparison.walk import Walk
+from hookcli.report.report import LayerRow
+from hookcli.report.values import Shape
+
+
+class PortWalk(Walk):
+    """Goes through A's calls. A tensor that the counterpart does not have is passed over.
+
+    Two implementations of a module may take and return other things beside the values that count,
+    such as masks and caches. Only if no tensor has a counterpart do the shapes differ.
+    """
+
+    def _part(self, row: LayerRow, part: str) -> tuple[TensorDiff, ...]:
+        partner = self._pairs.get(row.order)
+        ours = leaves(row, part, self._values[0])
+        theirs = [] if partner is None else leaves(partner, part, self._values[1])
+        for summary in (*ours, *theirs):
+            self.coarsest = coarser(self.coarsest, summary.dtype)
+        return () if partner is None else self._judged(ours, theirs, row.name)
+
+    def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
+        """Return a verdict on what two calls return."""
+        a = leaves(ours, "outputs", self._values[0])
+        b = leaves(theirs, "outputs", self._values[1])
+        return self._judged(a, b, ours.name)
+
+    def limit_of(self, row: LayerRow) -> float:
+        """Return the largest allowed difference at a call, after all calls that are not equal."""
+        return self._tolerances.limit(row.name, self.coarsest, self.inexact)
+
+    def _judged(
+        self, ours: Sequence[TensorSummary], theirs: Sequence[TensorSummary], name: str | None
+    ) -> tuple[TensorDiff, ...]:
+        pairs = paired(ours, theirs)
+        if not pairs and ours and theirs:
+            return (_of_shapes(ours[0], theirs[0]),)
+        return tuple(self._judge(a, b, self._limit(name, a, b)) for a, b in pairs)
+
+    def _judge(self, a: TensorSummary, b: TensorSummary, limit: float) -> TensorDiff:
+        shapes = a.shape, b.shape
+        if a.shape == b.shape:
+            return judge_tensors(a, b, limit, cast=self._cast)
+        flat = judge_tensors(a, replace(b, shape=a.shape), limit, cast=self._cast)
+        flat = replace(flat, shapes=shapes)
+        one, other = print_of(a.shape, a.values), print_of(b.shape, b.values)
+        if flat.status == "different" and not _is_reshaped(*shapes) and one and other:
+            far = apart(one, other)
+            status: Status = "different" if far > limit else "close"
+            return replace(flat, relative=far, how="values", status=status)
+        return flat
+
+
+def _is_reshaped(a: Shape, b: Shape) -> bool:
+    """Return whether two shapes differ by dimensions of size 1 only."""
+    return [size for size in a if size != 1] == [size for size in b if size != 1]
+
+
+def _of_shapes(a: TensorSummary, b: TensorSummary) -> TensorDiff:
+    return replace(lone(a, b), relative=None, how="shape", status="different")
+
+
+def paired(
+    ours: Iterable[TensorSummary], theirs: Iterable[TensorSummary]
+) -> list[tuple[TensorSummary, TensorSummary]]:
+    """Return the tensors of two values that are counterparts: of one size, the nearest first."""
+    left = [one for one in theirs if _numel(one)]
+    found = []
+    for a in ours:
+        fitting = [b for b in left if _numel(a) == _numel(b) and _are_alike(a, b)]
+        if fitting:
+            best = min(fitting, key=lambda b: _far(a, b))
+            found.append((a, best))
+            left.remove(best)
+    return found
+
+
+def _far(a: TensorSummary, b: TensorSummary) -> float:
+    if a.shape == b.shape:
+        return distance(a, b)
+    one, other = print_of(a.shape, a.values), print_of(b.shape, b.values)
+    return distance(a, b) if one is None or other is None else apart(one, other) * one.norm
+
+
+def _are_alike(a: TensorSummary, b: TensorSummary) -> bool:
+    """Return whether both are floating-point or neither is."""
+    return (coarser(a.dtype, None) is None) == (coarser(b.dtype, None) is None)
+
+
+def _numel(summary: TensorSummary) -> int:
+    total = 1
+    for size in summary.shape:
+        total *= size or 0
+    return total

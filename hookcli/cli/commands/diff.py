@@ -92,6 +92,20 @@ class CompareFlags:
         section="Comparison",
         unset=False,
     )
+    map: str | None = option(
+        "--map",
+        metavar="FILE",
+        text="Load A's weights into B through a map, if names differ: a YAML file with a name of B "
+        "and the names of A that make it, as in `blocks.{i}.fc1: h.{i}.mlp.c_fc.T`.",
+        section="Comparison",
+        default="inferred from calls, shapes and names",
+    )
+    suggest_map: str | None = option(
+        "--suggest-map",
+        metavar="FILE",
+        text="Write the inferred map to FILE.",
+        section="Comparison",
+    )
     tolerance: tuple[str, ...] = option(
         "--tolerance",
         metavar="[GLOB=]R",
@@ -121,6 +135,10 @@ class _Flags:
 
 
 EXAMPLES = (
+    (
+        "a port against its original, whose modules have other names",
+        "hookcli diff original.py port.py --suggest-map map.yaml",
+    ),
     ("float32 against bfloat16", "hookcli diff model.py 'model.py?dtype=bfloat16'"),
     (
         "gradients too, with a larger tolerance",
@@ -315,12 +333,22 @@ def _of_models(
     targets = parse_targets(flags.output, read=read, console=console, kinds=("diff",))
     if b.request.spec.inputs and not flags.request.model.inputs:
         console.note("the inputs of B are not used: both models get the batch of A")
+    compare = flags.compare
+    rows = None
+    if compare.map is not None:
+        from hookcli.config.weight_map import read_weight_map
+
+        rows = read_weight_map(compare.map)
+    suggested = None if compare.suggest_map is None else Path(compare.suggest_map)
+    if suggested is not None:
+        check_writable(suggested)
     request = PairRequest(
         a.request.spec,
         b.request.spec,
-        own_weights=flags.compare.own_weights or b.own_weights,
+        own_weights=compare.own_weights or b.own_weights,
         tolerances=tolerances,
-        save=_folder(flags.compare.save),
+        save=_folder(compare.save),
+        map=rows,
     )
     result = while_watched(
         functools.partial(compare_pair, request),
@@ -332,7 +360,38 @@ def _of_models(
         from hookcli.cli.run_error import run_error
 
         raise prefix_side(run_error(result.report), result.side.upper())
+    if suggested is not None:
+        _write_map(result, suggested, console)
     return result, targets, a.request.view
+
+
+def _write_map(diff: Diff, file: Path, console: Console) -> None:
+    """Write the map of a comparison of two implementations.
+
+    Raises
+    ------
+    RequestError : it cannot be written.
+    """
+    import yaml
+
+    from hookcli.sentences import cannot_write
+    from hookcli.whole_files import write_whole
+
+    if diff.port is None:
+        console.note(f"{file} is not written: the names of A and B agree, and no map is needed")
+        return
+    head = "# What of A makes each tensor of B: `hookcli diff A B --map FILE` uses it.\n"
+    text = head + yaml.safe_dump(
+        diff.port.map, sort_keys=False, default_flow_style=None, width=1_000_000, allow_unicode=True
+    )
+    try:
+        write_whole(file, text.encode())
+    except OSError as error:
+        raise RequestError(
+            cannot_write(file, error.strerror),
+            place=f"--suggest-map {file}",
+            hint="check that the disk is not full, or choose another file",
+        ) from None
 
 
 def _of_plan(

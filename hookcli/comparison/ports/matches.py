@@ -63,8 +63,8 @@ class CallMatcher:
 
     def run(self) -> list[Match]:
         """Return all matches, in the order of A's calls."""
-        self._by_weights()
         self._roots()
+        self._by_weights()
         self._by_names()
         self._by_values()
         self._by_contents()
@@ -96,9 +96,10 @@ class CallMatcher:
             b = [by_name[1].get(module, []) for module in theirs]
             for calls in zip(*a, *b, strict=False):
                 first, rest = calls[: len(a)], calls[len(a) :]
-                if all(call.order in self._free_a for call in first) and all(
-                    call.order in self._free_b for call in rest
-                ):
+                free = all(call.order in self._free_a for call in first)
+                free = free and all(call.order in self._free_b for call in rest)
+                # A module with calls inside has its few tensors anywhere: what it contains counts.
+                if free and all(call.is_leaf for call in calls):
                     self._add(first, rest, "weights")
 
     def _by_names(self) -> None:
@@ -135,15 +136,18 @@ class CallMatcher:
             stop = bisect_right(norms, norm * (1 + 2 * self._limit))
             for b in theirs[start:stop]:
                 distance = self._distance(a, b)
-                if distance <= self._limit:
-                    yield self._rank(a, b, distance), a, b
+                fed_alike = self._input_distance(a, b) <= self._limit
+                if distance <= self._limit and (fed_alike or a.is_leaf == b.is_leaf is True):
+                    yield self._rank(a, b, distance, fed_alike=fed_alike), a, b
 
-    def _rank(self, a: PortCall, b: PortCall, distance: float) -> tuple[float, ...]:
+    def _rank(
+        self, a: PortCall, b: PortCall, distance: float, *, fed_alike: bool
+    ) -> tuple[float, ...]:
         """Return the rank of a pair: the least is the best."""
         level = math.ceil(math.log10(max(distance, 1e-16)))
         alike = (
             2 * (a.is_leaf == b.is_leaf)
-            + 2 * (self._input_distance(a, b) <= self._limit)
+            + 2 * fed_alike
             + (a.row.type == b.row.type)
             + likeness(a.row.name or "", b.row.name or "")
         )

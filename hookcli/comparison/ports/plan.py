@@ -39,7 +39,7 @@ def port_settings(
 
     Raises
     ------
-    MapError : a line of the map names a tensor that is not there.
+    RequestError : a line of the map names a tensor that is not there.
     """
     if lines is None:
         inferred = infer_map(a, b)

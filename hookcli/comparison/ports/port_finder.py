@@ -6,6 +6,7 @@ the last of them ends.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -121,6 +122,7 @@ class PortFinder:
         if moment.kind == "leave" and not inside:
             sentence = (
                 f"the inputs of {both} agree, but their output {size}: the cause is in one of them"
+                f"{self._settings(row, partner)}"
             )
         elif moment.kind == "enter" and within is None:
             sentence = f"the inputs of {both} already differ: the input {size}"
@@ -150,6 +152,18 @@ class PortFinder:
             ),
             stretch,
         )
+
+    def _settings(self, a: LayerRow, b: LayerRow) -> str:
+        """Return the settings of two modules that differ: "eps=1e-05 in A and eps=1e-06 in B"."""
+        ours, theirs = (
+            _parts_of(self._values[side].calls.get(row.order, {}).get("settings"))
+            for side, row in enumerate((a, b))
+        )
+        if not ours or not theirs:
+            return ""
+        names = [name for name in ours if name in theirs and ours[name] != theirs[name]]
+        told = [f"{name}={ours[name]} in A and {theirs[name]} in B" for name in names]
+        return f" ({'; '.join(told)})" if told else ""
 
     def _both(self, row: LayerRow) -> str:
         for match in self._grouped:
@@ -240,6 +254,14 @@ def both_named(a: LayerRow, b: LayerRow) -> str:
     """Return the names of two counterparts; one name if they are equal."""
     ours, theirs = named(ref(a)), named(ref(b))
     return ours if ours == theirs else f"{ours} and {theirs}"
+
+
+_SETTING = re.compile(r"(\w+)=((?:\([^)]*\)|[^,])+)")
+
+
+def _parts_of(settings: str | None) -> dict[str, str]:
+    """Return the named settings of a module, from what it shows of itself."""
+    return dict(_SETTING.findall(settings or ""))
 
 
 def _of_lines(stretch: Stretch) -> str:

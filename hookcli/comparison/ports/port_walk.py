@@ -9,7 +9,7 @@ from hookcli.comparison.diff import Status, TensorDiff
 from hookcli.comparison.matching import leaves
 from hookcli.comparison.ports.values import apart, print_of
 from hookcli.comparison.tolerance import TensorSummary, coarser, distance, judge_tensors, lone
-from hookcli.comparison.walk import Walk
+from hookcli.comparison.walk import CallMoment, Walk
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Shape
 
@@ -18,8 +18,14 @@ class PortWalk(Walk):
     """Goes through A's calls. A tensor that the counterpart does not have is passed over.
 
     Two implementations of a module may take and return other things beside the values that count,
-    such as masks and caches. Only if no tensor has a counterpart do the shapes differ.
+    such as masks and caches. Only if no tensor of a call without inner calls has a counterpart do
+    the shapes differ.
     """
+
+    def go(self, moments_: Iterable[CallMoment], callers: set[int]) -> None:
+        """Judge every tensor; `callers` are the orders of calls with inner calls."""
+        self._callers = callers
+        super().go(moments_, callers)
 
     def _part(self, row: LayerRow, part: str) -> tuple[TensorDiff, ...]:
         partner = self._pairs.get(row.order)
@@ -27,23 +33,33 @@ class PortWalk(Walk):
         theirs = [] if partner is None else leaves(partner, part, self._values[1])
         for summary in (*ours, *theirs):
             self.coarsest = coarser(self.coarsest, summary.dtype)
-        return () if partner is None else self._judged(ours, theirs, row.name)
+        if partner is None:
+            return ()
+        outermost = row.parent is None and part == "outputs"
+        strict = row.order not in self._callers or outermost
+        return self._judged(ours, theirs, row.name, strict=strict)
 
     def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
         """Return a verdict on what two calls return."""
         a = leaves(ours, "outputs", self._values[0])
         b = leaves(theirs, "outputs", self._values[1])
-        return self._judged(a, b, ours.name)
+        return self._judged(a, b, ours.name, strict=True)
 
     def limit_of(self, row: LayerRow) -> float:
         """Return the largest allowed difference at a call, after all calls that are not equal."""
         return self._tolerances.limit(row.name, self.coarsest, self.inexact)
 
     def _judged(
-        self, ours: Sequence[TensorSummary], theirs: Sequence[TensorSummary], name: str | None
+        self,
+        ours: Sequence[TensorSummary],
+        theirs: Sequence[TensorSummary],
+        name: str | None,
+        *,
+        strict: bool,
     ) -> tuple[TensorDiff, ...]:
+        """Return the verdicts; only if `strict`, values without any counterpart are different."""
         pairs = paired(ours, theirs)
-        if not pairs and ours and theirs:
+        if not pairs and ours and theirs and strict:
             return (_of_shapes(ours[0], theirs[0]),)
         return tuple(self._judge(a, b, self._limit(name, a, b)) for a, b in pairs)
 

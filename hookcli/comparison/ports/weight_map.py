@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from hookcli.errors import RequestError
 from hookcli.spec.request import TensorPart
 from hookcli.text import nearest
 
@@ -32,18 +33,14 @@ def text_of(source: TensorPart) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MapRow:
-    """A tensor of B, and those of A that it is made of: joined along the first dimension."""
+    """A line of a map: a tensor or module of B, and those of A that it is made of.
+
+    `place` is that of the line in its file.
+    """
 
     target: str
     sources: tuple[TensorPart, ...]
-
-
-class MapError(ValueError):
-    """A line of a map that cannot be used, with the line and a hint."""
-
-    def __init__(self, message: str, line: str, hint: str) -> None:
-        super().__init__(message)
-        self.line, self.hint = line, hint
+    place: str
 
 
 def parse_source(text: str) -> TensorPart:
@@ -54,26 +51,6 @@ def parse_source(text: str) -> TensorPart:
     return TensorPart(found["name"], found["turned"] is not None, rows)
 
 
-def parse_map(lines: Mapping[str, object]) -> list[MapRow]:
-    """Return the rows of a map as it was read from YAML.
-
-    Raises
-    ------
-    MapError : a value is neither a string nor a list of strings.
-    """
-    rows = []
-    for target, value in lines.items():
-        items: list[Any] = value if isinstance(value, list) else [value]
-        if not items or not all(isinstance(item, str) and item for item in items):
-            raise MapError(
-                f"{target} must be a name or a list of names of A, got {value!r}"[:200],
-                str(target),
-                "write `blocks.{i}.fc1: h.{i}.mlp.c_fc.T`, or a list to join tensors",
-            )
-        rows.append(MapRow(str(target), tuple(parse_source(item) for item in items)))
-    return rows
-
-
 def expand(
     rows: Iterable[MapRow], ours: Collection[str], theirs: Collection[str]
 ) -> dict[str, tuple[TensorPart, ...]]:
@@ -81,7 +58,7 @@ def expand(
 
     Raises
     ------
-    MapError : a line names no tensor of B, or one that A does not have.
+    RequestError : a line names no tensor of B, or one that A does not have.
     """
     known = set(ours)
     made: dict[str, tuple[TensorPart, ...]] = {}
@@ -89,14 +66,14 @@ def expand(
         found = list(_targets(row, theirs))
         if not found:
             guess = nearest(row.target, [*theirs, *_modules(theirs)], cutoff=0.6)
-            raise MapError(
+            raise RequestError(
                 f"no tensor or module of B is named {row.target}",
-                row.target,
-                f"try `{guess}`" if guess else "write a name of B before the colon",
+                place=row.place,
+                hint=f"try `{guess}`" if guess else "write a name of B before the colon",
             )
         for target, fields, leaf in found:
             made[target] = tuple(
-                _named(source, fields, leaf, known, row.target) for source in row.sources
+                _named(source, fields, leaf, known, row.place) for source in row.sources
             )
     return made
 
@@ -131,17 +108,17 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _named(
-    source: TensorPart, fields: Mapping[str, str], leaf: str, known: Collection[str], line: str
+    source: TensorPart, fields: Mapping[str, str], leaf: str, known: Collection[str], place: str
 ) -> TensorPart:
     name = _FIELD.sub(lambda found: fields.get(found[1], found[0]), source.name)
     if leaf and name not in known:
         name = f"{name}.{leaf}" if name else leaf
     if name not in known:
         guess = nearest(name, known, cutoff=0.6)
-        raise MapError(
+        raise RequestError(
             f"A has no tensor named {name}",
-            f"{line}: {text_of(source)}",
-            f"try `{guess}`" if guess else "write a name of A after the colon",
+            place=place,
+            hint=f"try `{guess}`" if guess else "write a name of A after the colon",
         )
     return TensorPart(name, source.turned, source.rows)
 

@@ -15,6 +15,7 @@ from hookcli.engine.watcher import Watcher
 from hookcli.models import places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 
@@ -23,13 +24,16 @@ CALL, PARAMETER, BUFFER, GRADIENT = (
 )  # fmt: skip
 
 
+_LONGEST = 300  # characters of the settings of a module
+
+
 class SketchObserver(Watcher):
     """Makes a `Measurement` of each call, parameter, buffer and gradient.
 
     The value for a call is `{order, inputs, outputs}`, with a sketch or null for each tensor of the
     row. A tensor that is passed from call to call unchanged is read once. With `ordered`, sketches
     tell values that are equal in another order of the elements (see `Sketch`), and the
-    line that calls is noted.
+    line that calls and the settings of the module are noted.
     """
 
     def __init__(self, measurements: list[Measurement], *, ordered: bool = False) -> None:
@@ -54,7 +58,7 @@ class SketchObserver(Watcher):
         inputs = self._all(tensor for _, tensor, _ in argument_leaves(*batch))
         value = {"order": call.order, "inputs": inputs, "outputs": []}
         if self._ordered:
-            value["line"] = places.of_caller()
+            value["line"], value["settings"] = places.of_caller(), _settings(call.module)
         self._running[call.order] = value
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
@@ -97,3 +101,15 @@ class SketchObserver(Watcher):
                     row[key] = [number(value) for value in row[key]]
         self._known[id(tensor)] = (weakref.ref(tensor), version, row)
         return row
+
+
+def _settings(module: Any) -> str | None:
+    """Return what a module of torch shows of its settings: "(64,), eps=1e-05"."""
+    shows = getattr(type(module), "extra_repr", None)
+    if not str(getattr(shows, "__module__", "")).startswith("torch."):
+        return None  # code of the user
+    try:
+        return str(module.extra_repr())[:_LONGEST] or None
+    except Exception as error:  # noqa: BLE001  # a module that was not constructed whole
+        raise_if_external(error)
+        return None

@@ -22,12 +22,13 @@ class TensorSketch(TypedDict):
 
 
 class CallSketch(TypedDict):
-    """The tensors of one call, and the line of the model's code that makes it."""
+    """The tensors of one call, the line that makes it, and the settings of the module."""
 
     order: Index
     inputs: list[TensorSketch | None]
     outputs: list[TensorSketch | None]
     line: NotRequired[str | None]
+    settings: NotRequired[str | None]
 
 
 class ShapeMisfit(TypedDict):

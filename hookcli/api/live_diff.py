@@ -14,8 +14,11 @@ from torch import nn
 from hookcli.api.live import batch_for, run_live
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
+from hookcli.comparison.ports.plan import is_port, port_settings
+from hookcli.comparison.ports.port_diff import compare_ports
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.engine.batch.candidates import floating_dtype
+from hookcli.engine.diff.adapted_batch import adapted_batch
 from hookcli.engine.diff.capture import TensorCapture, compare_tensors
 from hookcli.engine.diff.sketches import SketchObserver
 from hookcli.engine.losses.criterion import Loss
@@ -23,7 +26,7 @@ from hookcli.engine.rule_watchers import rule_watchers
 from hookcli.engine.seeds import generators_kept
 from hookcli.engine.watcher import Watcher
 from hookcli.errors import HookcliError, ModelError
-from hookcli.models.batch import Batch, map_batch
+from hookcli.models.batch import Batch, map_batch, misfit
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.recording import Recording
 from hookcli.report.report import Report
@@ -44,6 +47,8 @@ def diff_live(
 ) -> Diff:
     """Run both modules with the same batch, restore their state, and return the diff.
 
+    If names differ, calls are matched by weights, values and place.
+
     Raises
     ------
     RequestError : there is no batch, or it does not fit a forward.
@@ -51,6 +56,9 @@ def diff_live(
     """
     pair = _Live(a, b, given, spec, loss)
     reports = pair.run(0), pair.run(1)
+    if is_port(*reports):
+        settings = port_settings(*reports, None, own_weights=True, tolerances=tolerances)
+        return compare_ports(pair.run(0, ordered=True), pair.run(1, ordered=True), settings)
     return locate(*reports, tolerances, pair.closely)
 
 
@@ -73,18 +81,22 @@ class _Live:
             return tensor.detach().clone().to(theirs if cast else tensor.dtype)
 
         batch = map_batch(self._batch, copied)
+        root = self._models[side]
+        if side == 1 and misfit(root, batch) is not None:
+            other = adapted_batch(root, batch)
+            batch = batch if other is None else other[0]
         try:
             return copy.deepcopy(batch)  # objects of the user's classes too
         except Exception:  # noqa: BLE001  # objects that cannot be copied are shared
             return batch
 
-    def run(self, side: int) -> Report:
+    def run(self, side: int, *, ordered: bool = False) -> Report:
         """Return the report of one side (0 is A, 1 is B), with its sketches."""
-        return self._run(side, self._sketching)
+        return self._run(side, partial(self._sketching, ordered=ordered))
 
-    def _sketching(self, batch: Batch, recording: Recording) -> Iterator[Watcher]:
+    def _sketching(self, batch: Batch, recording: Recording, *, ordered: bool) -> Iterator[Watcher]:
         """Yield what sketches tensors, and finds where gradients end if they are compared."""
-        yield SketchObserver(recording.measured)
+        yield SketchObserver(recording.measured, ordered=ordered)
         if self._spec.command == "grads":
             spec = replace(self._spec, probes=(request_probe(CUT),))
             yield from rule_watchers(spec, batch, self._loss)

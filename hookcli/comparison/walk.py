@@ -141,10 +141,14 @@ class Walk:
         dtype = None if rounds is None else coarser(self.coarsest, rounds)
         return self._tolerances.limit(name, dtype, self.inexact)
 
+    def differences(self, moment: CallMoment) -> tuple[TensorDiff, ...]:
+        """Return the verdicts on the tensors at a moment; none without a counterpart."""
+        differences = self._inputs if moment.kind == "enter" else self._outputs
+        return differences.get(moment.row.order, ())
+
     def at(self, moment: CallMoment) -> Status | None:
         """Return the worst status at a moment; None without a counterpart or tensors."""
-        differences = self._inputs if moment.kind == "enter" else self._outputs
-        return worst(differences.get(moment.row.order, ()))
+        return worst(self.differences(moment))
 
     def largest(self, moment: CallMoment) -> TensorDiff | None:
         """Return the tensor that differs most at a moment."""

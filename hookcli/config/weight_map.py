@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hookcli.comparison.ports.weight_map import MapRow, parse_source
+from hookcli.comparison.ports.weight_map import MapRow, parse_row
 from hookcli.config.parse.document import LARGEST, read_document
 from hookcli.config.parse.nodes import Node, NodeError, Problems
 from hookcli.errors import RequestError
@@ -56,4 +56,4 @@ def _row(target: Any, item: Node) -> MapRow:
     names = [one.value if isinstance(one, Node) else one for one in items]
     if not names or not all(isinstance(name, str) and name for name in names):
         raise NodeError(item, f"{target} must be a name or a list of names of A", _HINT)
-    return MapRow(str(target), tuple(parse_source(name) for name in names), item.place)
+    return parse_row(str(target), names, item.place)

@@ -163,11 +163,13 @@ class TensorPart:
 class MadeTensor:
     """A tensor of a model, and those of another that make it, joined along their first dimension.
 
-    The result has the shape of the target, in which its elements stay in their order.
+    What they make is transposed if `turned`. The result has the shape of the target, in which its
+    elements stay in their order.
     """
 
     target: str
     parts: tuple[TensorPart, ...]
+    turned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

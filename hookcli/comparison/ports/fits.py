@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hookcli.comparison.ports.names import likeness, rank_of_part
+from hookcli.comparison.ports.names import likeness, rank_of_part, same_role
 from hookcli.comparison.ports.units import OwnTensor, Unit
 from hookcli.report.values import Shape
-from hookcli.spec.request import TensorPart
+from hookcli.spec.request import MadeTensor, TensorPart
 
 Fit: TypeAlias = Literal["same", "turned", "reshaped"]
-Made: TypeAlias = dict[str, tuple[TensorPart, ...]]
+Made: TypeAlias = dict[str, MadeTensor]
 
+_LEAST = 0.3  # likeness of names of tensors, unless no others fit
 # Layers whose weight has the input as its first dimension.
 _TURNED_TYPES = {"Conv1D"}
 
@@ -79,24 +81,29 @@ def _single(a: Unit, b: Unit) -> UnitFit | None:
         how = fit(ours.shape, theirs.shape)
         square = len(ours.shape) == 2 and ours.shape[0] == ours.shape[1]
         turned = how == "turned" or (how == "same" and square and is_turned(a, b))
-        made[theirs.name] = (TensorPart(ours.name, turned),)
+        made[theirs.name] = MadeTensor(theirs.name, (TensorPart(ours.name, turned),))
     missing = len(a.tensors) + len(b.tensors) - 2 * len(pairs)
     return UnitFit(made, 1.0 + _alike(a, b) - 0.3 * missing)
 
 
 def pair_tensors(a: Unit, b: Unit) -> list[tuple[OwnTensor, OwnTensor]]:
-    """Return the tensors of two modules that fit: of equal names first, then of alike ones."""
-    left = list(b.tensors)
-    pairs: list[tuple[OwnTensor, OwnTensor]] = []
-    for ours in sorted(a.tensors, key=lambda tensor: tensor.leaf not in {t.leaf for t in left}):
-        fitting = [theirs for theirs in left if fit(ours.shape, theirs.shape) is not None]
-        if not fitting:
-            continue
-        best = max(fitting, key=lambda theirs: _leaf_likeness(ours, theirs))
-        if _leaf_likeness(ours, best) < 0.3 and (len(a.tensors) > 1 or len(b.tensors) > 1):
-            continue
-        pairs.append((ours, best))
-        left.remove(best)
+    """Return the tensors of two modules that fit: of alike names, or the only ones that fit."""
+    choices = [
+        (_leaf_likeness(ours, theirs), ours, theirs)
+        for ours in a.tensors
+        for theirs in b.tensors
+        if fit(ours.shape, theirs.shape) is not None
+    ]
+    of_a = Counter(ours.name for _, ours, _ in choices)
+    of_b = Counter(theirs.name for _, _, theirs in choices)
+    taken: set[str] = set()
+    pairs = []
+    for alike, ours, theirs in sorted(choices, key=lambda choice: -choice[0]):
+        only = of_a[ours.name] == of_b[theirs.name] == 1
+        free = f"a:{ours.name}" not in taken and f"b:{theirs.name}" not in taken
+        if free and (alike >= _LEAST or only):
+            pairs.append((ours, theirs))
+            taken |= {f"a:{ours.name}", f"b:{theirs.name}"}
     return pairs
 
 
@@ -109,16 +116,20 @@ def _joined(parts: Sequence[Unit], whole: Unit) -> UnitFit | None:
     ordered = _in_order(parts)
     made: Made = {}
     for tensor in whole.tensors:
-        own_tensors = [own for part in ordered for own in part.tensors if own.leaf == tensor.leaf]
-        if len(own_tensors) != len(ordered):
+        own = [one for part in ordered for one in part.tensors if is_leaf_of(one, tensor)]
+        if len(own) != len(ordered):
             continue
+        turned = whole.type in _TURNED_TYPES
         sources = [
-            (own, is_turned(part, whole)) for own, part in zip(own_tensors, ordered, strict=True)
+            (one, part.type in _TURNED_TYPES) for one, part in zip(own, ordered, strict=True)
         ]
-        rows = _rows_of(sources, tensor.shape)
-        if rows is None:
+        if _rows_of(sources, _turned(tensor.shape, turned=turned)) is None:
             return None
-        made[tensor.name] = tuple(TensorPart(one.name, turned) for one, turned in sources)
+        made[tensor.name] = MadeTensor(
+            tensor.name,
+            tuple(TensorPart(one.name, back and len(one.shape) > 1) for one, back in sources),
+            turned and len(tensor.shape) > 1,
+        )
     if not made:
         return None
     return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))
@@ -128,19 +139,27 @@ def _split(whole: Unit, parts: Sequence[Unit]) -> UnitFit | None:
     """Return how one module of A makes several of B."""
     ordered = _in_order(parts)
     made: Made = {}
+    turned = whole.type in _TURNED_TYPES
     for tensor in whole.tensors:
-        targets = [own for part in ordered for own in part.tensors if own.leaf == tensor.leaf]
-        if len(targets) != len(ordered):
+        own = [one for part in ordered for one in part.tensors if is_leaf_of(one, tensor)]
+        if len(own) != len(ordered):
             continue
-        turned = is_turned(whole, ordered[0])
-        rows = _rows_of([(one, False) for one in targets], _turned(tensor.shape, turned=turned))
+        backs = [part.type in _TURNED_TYPES for part in ordered]
+        targets = list(zip(own, backs, strict=True))
+        rows = _rows_of(targets, _turned(tensor.shape, turned=turned))
         if rows is None:
             return None
-        for target, span in zip(targets, rows, strict=True):
-            made[target.name] = (TensorPart(tensor.name, turned and len(tensor.shape) > 1, span),)
+        for (target, back), span in zip(targets, rows, strict=True):
+            part = TensorPart(tensor.name, turned and len(tensor.shape) > 1, span)
+            made[target.name] = MadeTensor(target.name, (part,), back and len(target.shape) > 1)
     if not made:
         return None
     return UnitFit(made, 0.9 * len(parts) + 0.2 * _are_parts(parts))
+
+
+def is_leaf_of(part: OwnTensor, whole: OwnTensor) -> bool:
+    """Return whether two tensors have one role in their modules."""
+    return same_role(part.leaf, whole.leaf)
 
 
 def _turned(shape: Shape, *, turned: bool) -> Shape:

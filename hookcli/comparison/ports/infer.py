@@ -8,14 +8,15 @@ left out, since the two models call them in another order, are paired by shapes 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hookcli.comparison.ports.fits import Made, UnitFit, fit, fit_units
+from hookcli.comparison.ports.fits import Made, UnitFit, fit, fit_units, is_leaf_of
 from hookcli.comparison.ports.names import likeness
 from hookcli.comparison.ports.units import OwnTensor, Unit, units_of
 from hookcli.report.report import Report
-from hookcli.spec.request import TensorPart
+from hookcli.spec.request import MadeTensor, TensorPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
@@ -46,8 +47,9 @@ def infer_map(a: Report, b: Report) -> InferredMap:
     for pair in pairs:
         made.update(pair.fit.made)
     _add_shared(made, a, b)
+    _add_left(made, a, b)
     _add_buffers(made, pairs, a, b)
-    used = {source.name for sources in made.values() for source in sources}
+    used = {source.name for row in made.values() for source in row.parts}
     return InferredMap(
         made,
         unused=tuple(row.name for row in a.parameters if row.name not in used),
@@ -106,10 +108,10 @@ class _Fits:
 def _are_whole(parts: Sequence[Unit], whole: Unit) -> bool:
     """Return whether the parts have as many elements, in tensors that all of them have."""
     for tensor in whole.tensors:
-        own = [one for part in parts for one in part.tensors if one.leaf == tensor.leaf]
+        own = [one for part in parts for one in part.tensors if is_leaf_of(one, tensor)]
         if own and (len(own) != len(parts) or sum(map(_size, own)) != _size(tensor)):
             return False
-    return any(one.leaf == tensor.leaf for one in parts[0].tensors for tensor in whole.tensors)
+    return any(is_leaf_of(one, tensor) for one in parts[0].tensors for tensor in whole.tensors)
 
 
 def _size(tensor: OwnTensor) -> int:
@@ -260,7 +262,43 @@ def _add_shared(made: Made, a: Report, b: Report) -> None:
                 fitting,
                 key=lambda one: max(likeness(name, row.name) for name in one.shared_with),
             )
-            made[row.name] = (TensorPart(best.name),)
+            made[row.name] = MadeTensor(row.name, (TensorPart(best.name),))
+
+
+def _add_left(made: Made, a: Report, b: Report) -> None:
+    """Add single tensors that are left, such as biases that only one of the models has in a layer.
+
+    They are aligned in the order of the parameters, where names are alike, or where as many of one
+    shape are left in A and in B.
+    """
+    used = {source.name for row in made.values() for source in row.parts}
+    ours = [row for row in a.parameters if row.name not in used]
+    theirs = [row for row in b.parameters if row.name not in made]
+    if not ours or not theirs or len(ours) * len(theirs) > _MOST:
+        return
+    counts = Counter(row.shape for row in ours), Counter(row.shape for row in theirs)
+    best = [[0.0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+    scores: dict[tuple[int, int], float] = {}
+    for i, own in enumerate(ours):
+        for j, other in enumerate(theirs):
+            score = 0.0
+            if fit(own.shape, other.shape) is not None:
+                alike = likeness(own.name, other.name)
+                even = counts[0][own.shape] == counts[1][other.shape]
+                score = 0.2 + alike if even or alike >= _LEAST else 0.0
+            scores[i, j] = score
+            best[i + 1][j + 1] = max(best[i][j + 1], best[i + 1][j], best[i][j] + score)
+    i, j = len(ours), len(theirs)
+    while i and j:
+        if best[i][j] == best[i - 1][j]:
+            i -= 1
+        elif best[i][j] == best[i][j - 1]:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            turned = fit(ours[i].shape, theirs[j].shape) == "turned"
+            part = TensorPart(ours[i].name, turned)
+            made[theirs[j].name] = MadeTensor(theirs[j].name, (part,))
 
 
 def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> None:
@@ -276,4 +314,4 @@ def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> No
         for name in theirs.get(pair.theirs[0].module, ()):
             own = ours.get(f"{pair.ours[0].module}.{name.rpartition('.')[2]}")
             if own is not None and own.shape == shapes[name]:
-                made[name] = (TensorPart(own.name),)
+                made[name] = MadeTensor(name, (TensorPart(own.name),))

@@ -99,7 +99,7 @@ class CallMatcher:
                 free = all(call.order in self._free_a for call in first)
                 free = free and all(call.order in self._free_b for call in rest)
                 # A module with calls inside has its few tensors anywhere: what it contains counts.
-                if free and all(call.is_leaf for call in calls):
+                if free and all(call.is_leaf for call in calls) and _add_up(first, rest):
                     self._add(first, rest, "weights")
 
     def _by_names(self) -> None:
@@ -210,6 +210,19 @@ class CallMatcher:
 def nearest(ours: Sequence[ValuePrint], theirs: Sequence[ValuePrint]) -> float:
     """Return the least distance of a print of one side to one of the other."""
     return min((apart(a, b) for a in ours for b in theirs), default=math.inf)
+
+
+def _add_up(ours: Sequence[PortCall], theirs: Sequence[PortCall]) -> bool:
+    """Return whether two groups of calls return as many elements, as far as that is known.
+
+    A module that has the weights of q, k and v may return what attention makes of them.
+    """
+    if len(ours) == len(theirs) == 1:
+        return True
+    sizes = [
+        sum(call.outputs[0].numel for call in calls if call.outputs) for calls in (ours, theirs)
+    ]
+    return not all(sizes) or sizes[0] == sizes[1]
 
 
 def _by_module(calls: Iterable[PortCall]) -> dict[str, list[PortCall]]:

@@ -80,3 +80,8 @@ def rank_of_part(name: str) -> int | None:
             if family == known:
                 return rank
     return None
+
+
+def same_role(leaf: str, other: str) -> bool:
+    """Return whether two last names are of one role: "bias" and "bias", or "in_proj_bias"."""
+    return leaf == other or other.endswith(f"_{leaf}") or leaf.endswith(f"_{other}")

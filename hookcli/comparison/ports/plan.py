@@ -54,7 +54,7 @@ def port_settings(
         )
     ours, theirs = _tensors(a), _tensors(b)
     made = expand(lines, ours, theirs)
-    used = {part.name for parts in made.values() for part in parts}
+    used = {part.name for row in made.values() for part in row.parts}
     return PortSettings(
         made,
         _groups(made),
@@ -74,9 +74,9 @@ def _tensors(report: Report) -> list[str]:
 def _groups(made: Made) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the modules that a map connects: those of a target, and of what makes it."""
     by_target: dict[str, dict[str, None]] = {}
-    for target, parts in made.items():
+    for target, row in made.items():
         module = target.rpartition(".")[0]
-        for part in parts:
+        for part in row.parts:
             by_target.setdefault(module, {})[part.name.rpartition(".")[0]] = None
     by_sources: dict[tuple[str, ...], list[str]] = {}
     for module, sources in by_target.items():
@@ -86,4 +86,4 @@ def _groups(made: Made) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 def loaded_by(settings: PortSettings) -> tuple[MadeTensor, ...]:
     """Return what B's process makes of A's tensors."""
-    return tuple(MadeTensor(target, parts) for target, parts in settings.made.items())
+    return tuple(settings.made.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,6 +22,7 @@ from hookcli.comparison.first_difference import by_how_much
 from hookcli.comparison.matching import Sketched, alignment, sketched, state
 from hookcli.comparison.ports.calls import calls_of, owners_of
 from hookcli.comparison.ports.fits import Made
+from hookcli.comparison.ports.fused import FusedCalls, fused_calls
 from hookcli.comparison.ports.matches import CallMatcher, Groups, limit_of
 from hookcli.comparison.ports.port_finder import Found, PortFinder
 from hookcli.comparison.ports.port_walk import PortWalk
@@ -29,7 +30,7 @@ from hookcli.comparison.ports.weight_map import folded, text_of
 from hookcli.comparison.state import casts_of
 from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, coarser, judge_tensors, worst
 from hookcli.comparison.walk import Exact, moments, ref
-from hookcli.report.report import LayerRow, Report
+from hookcli.report.report import Report
 from hookcli.text import counted
 
 
@@ -67,13 +68,18 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
     order = moments(a.layers)
     walk.go(order, {row.parent for row in a.layers if row.parent is not None})
     output = walk.compare_outputs(a.layers[0], b.layers[0]) if a.layers and b.layers else ()
-    differs = not agrees(worst(output))
-    found = None
-    if differs:
-        layers = (a.layers, b.layers)
-        finder = PortFinder(walk, order, pairs, matches, layers, values)
-        found = finder.first() or _of_output(output)
-    rows = tuple(_with_groups(walk.rows(a.layers, b.layers), matches, theirs))
+    known = output or [one for moment in order for one in walk.differences(moment)]
+    differs = not agrees(worst(known))
+    by_order = [{row.order: row for row in a.layers}, theirs]
+    fused = [
+        fused_calls(match, by_order, values, walk.limit_of(by_order[0][match.a[0]]))
+        for match in matches
+        if len(match.a) + len(match.b) > 2
+    ]
+    layers = (a.layers, b.layers)
+    inside = PortFinder(walk, order, pairs, matches, fused, layers, values).first()
+    found = (inside or _of_output(output)) if differs else None
+    rows = tuple(_with_fused(walk.rows(a.layers, b.layers), fused))
     states = tuple(_states(a, b, values, settings, cast=cast))
     return Diff(
         schema=SCHEMA,
@@ -94,7 +100,7 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         output=output,
         rows=rows,
         state=states,
-        warnings=tuple(_warnings(a, b, settings, output)),
+        warnings=tuple(_warnings(a, b, settings, output, None if differs else inside)),
         port=PortInfo(
             matches=tuple(matches),
             weights=settings.weights,
@@ -152,17 +158,22 @@ def _of_output(output: Sequence[TensorDiff]) -> Found | None:
     return Found(First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit))
 
 
-def _with_groups(
-    rows: Iterable[CallDiff], matches: Sequence[PortMatch], theirs: Mapping[int, LayerRow]
-) -> Iterator[CallDiff]:
-    """Yield the rows; fused calls have their counterpart, and are not compared one by one."""
-    grouped = [match for match in matches if len(match.a) + len(match.b) > 2]
-    partner = {order: theirs[match.b[0]] for match in grouped for order in match.a}
-    taken = {order for match in grouped for order in match.b}
+def _with_fused(rows: Iterable[CallDiff], fused: Sequence[FusedCalls]) -> Iterator[CallDiff]:
+    """Yield the rows; fused calls have one counterpart, and are compared together."""
+    of_a = {row.order: one for one in fused for row in one.ours}
+    taken = {row.order for one in fused for row in one.theirs}
     for row in rows:
-        if row.a is not None and row.a.order in partner:
-            other = ref(partner[row.a.order])
-            yield CallDiff(row.a, other, "unknown", None, None, fault=False)
+        if row.a is not None and row.a.order in of_a:
+            one = of_a[row.a.order]
+            found = [part for part in (one.inputs, one.outputs) if part is not None]
+            inputs, outputs = (
+                () if part is None else (part,) for part in (one.inputs, one.outputs)
+            )
+            status = worst(found) or "unknown"
+            at = worst(inputs), worst(outputs)
+            fault = agrees(at[0]) and not agrees(at[1])
+            other = ref(one.theirs[0])
+            yield CallDiff(row.a, other, status, *at, fault, inputs, outputs)
         elif row.a is not None or row.b is None or row.b.order not in taken:
             yield row
 
@@ -188,13 +199,16 @@ def _states(
     ours = {row.name: row for row in a.parameters}
     used: set[str] = set()
     for row in b.parameters:
-        sources = settings.made.get(row.name)
-        if sources is None:
+        made = settings.made.get(row.name)
+        if made is None:
             yield StateDiff("parameter", None, row.name, "only_b")
             continue
+        sources = made.parts
         used.update(source.name for source in sources)
         own = ours.get(sources[0].name)
-        plain = len(sources) == 1 and not sources[0].turned and sources[0].rows is None
+        plain = (
+            len(sources) == 1 and not (sources[0].turned or made.turned) and sources[0].rows is None
+        )
         if own is None or not plain or own.shape != row.shape:
             names = ", ".join(text_of(source) for source in sources)
             yield StateDiff("parameter", names, row.name, "unknown")
@@ -210,8 +224,14 @@ def _states(
 
 
 def _warnings(
-    a: Report, b: Report, settings: PortSettings, output: Sequence[TensorDiff]
+    a: Report,
+    b: Report,
+    settings: PortSettings,
+    output: Sequence[TensorDiff],
+    inside: Found | None,
 ) -> Iterator[str]:
+    if inside is not None:
+        yield f"the outputs of the models agree within tolerance, but {inside.first.sentence}"
     count = len(settings.made)
     if settings.weights == "inferred":
         yield (

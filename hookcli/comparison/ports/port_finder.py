@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from hookcli.comparison.diff import Fault, First, PortMatch
 from hookcli.comparison.first_difference import by_how_much, figure, named
-from hookcli.comparison.matching import Sketched, leaves
+from hookcli.comparison.matching import Sketched
+from hookcli.comparison.ports.fused import FusedCalls
 from hookcli.comparison.ports.port_walk import PortWalk
-from hookcli.comparison.ports.values import ValuePrint, apart, parts_apart, print_of
 from hookcli.comparison.walk import CallMoment, ref
 from hookcli.report.report import LayerRow
 from hookcli.text import join_names
@@ -34,7 +34,7 @@ class Found:
 class PortFinder:
     """Finds the first difference among matched calls.
 
-    `pairs` are single counterparts by the order in A, `matches` those and fused ones.
+    `pairs` are single counterparts by the order in A, `matches` those and the `fused` ones.
     """
 
     def __init__(
@@ -43,71 +43,52 @@ class PortFinder:
         moments: Sequence[CallMoment],
         pairs: Mapping[int, LayerRow],
         matches: Sequence[PortMatch],
+        fused: Sequence[FusedCalls],
         rows: tuple[Sequence[LayerRow], Sequence[LayerRow]],
         values: tuple[Sketched, Sketched],
     ) -> None:
         self._walk, self._moments, self._pairs = walk, moments, pairs
         self._rows, self._values = rows, values
         self._by_order = tuple({row.order: row for row in side} for side in rows)
-        self._grouped = [match for match in matches if len(match.a) + len(match.b) > 2]
+        self._fused = fused
         self._matched_b = {order for match in matches for order in match.b}
         self._matched_a = {order for match in matches for order in match.a}
 
     def first(self) -> Found | None:
         """Return the first difference among the calls."""
-        ends = {max(match.a): match for match in self._grouped}
+        ends = {max(fused.match.a): fused for fused in self._fused}
         for index, moment in enumerate(self._moments):
             row = moment.row
             if self._walk.at(moment) == "different":
                 return self._at(index, moment)
             if moment.kind == "leave" and row.order in ends:
-                found = self._of_group(ends[row.order])
+                found = self._of_fused(ends[row.order])
                 if found is not None:
                     return found
         return None
 
-    def _of_group(self, match: PortMatch) -> Found | None:
+    def _of_fused(self, fused: FusedCalls) -> Found | None:
         """Return the difference of fused calls: of their inputs, or of what they return."""
-        sides = tuple(
-            [self._by_order[side][order] for order in orders]
-            for side, orders in enumerate((match.a, match.b))
-        )
-        limit = self._walk.limit_of(sides[0][0])
-        ours, theirs = (join_names([named(ref(row)) for row in rows], _SHOWN) for rows in sides)
-        at_input = self._far_inputs(sides[0][0], sides[1][0])
-        if at_input is not None and at_input > limit:
-            size = f"differs by at least {figure(at_input)} of its norm"
-            sentence = f"all earlier calls agree, but the input of {ours} and {theirs} {size}"
-            fault: Fault = "code"
-        else:
-            at_input = self._far_outputs(*sides)
-            if at_input is None or at_input <= limit:
-                return None
+        ours = join_names([named(ref(row)) for row in fused.ours], _SHOWN)
+        theirs = join_names([named(ref(row)) for row in fused.theirs], _SHOWN)
+        if fused.inputs is not None and fused.inputs.status == "different":
+            worst, fault = fused.inputs, "code"
+            sentence = (
+                f"all earlier calls agree, but the input of {ours} and {theirs} differs by at "
+                f"least {figure(worst.relative)} of its norm"
+            )
+        elif fused.outputs is not None and fused.outputs.status == "different":
+            worst, fault = fused.outputs, "output"
             sentence = (
                 f"{ours} and {theirs} get equal inputs, but what they return together differs by "
-                f"at least {figure(at_input)} of its norm: the cause is in one of them, or in its "
-                "weights"
+                f"at least {figure(worst.relative)} of its norm: the cause is in one of them, or "
+                "in its weights"
             )
-            fault = "output"
-        a, b = ref(sides[0][-1]), ref(sides[1][-1])
-        return Found(First(fault, a, b, None, None, sentence, at_input, limit))
-
-    def _far_inputs(self, a: LayerRow, b: LayerRow) -> float | None:
-        ours, theirs = self._prints(0, a, "inputs"), self._prints(1, b, "inputs")
-        return apart(ours[0], theirs[0]) if ours and theirs else None
-
-    def _far_outputs(self, ours: Sequence[LayerRow], theirs: Sequence[LayerRow]) -> float | None:
-        """Return how far what one call returns is from what several return together."""
-        first = [self._prints(0, row, "outputs")[:1] for row in ours]
-        other = [self._prints(1, row, "outputs")[:1] for row in theirs]
-        if not all(first) or not all(other):
+        else:
             return None
-        a, b = ([one for prints in some for one in prints] for some in (first, other))
-        return parts_apart(a[0], b) if len(a) == 1 else parts_apart(b[0], a)
-
-    def _prints(self, side: int, row: LayerRow, part: str) -> list[ValuePrint]:
-        found = (print_of(one.shape, one.values) for one in leaves(row, part, self._values[side]))
-        return [one for one in found if one is not None]
+        a, b = ref(fused.ours[-1]), ref(fused.theirs[-1])
+        kind: Fault = "code" if fault == "code" else "output"
+        return Found(First(kind, a, b, None, None, sentence, worst.relative, worst.limit))
 
     def _at(self, index: int, moment: CallMoment) -> Found:
         row, partner = moment.row, self._pairs[moment.row.order]
@@ -166,7 +147,7 @@ class PortFinder:
         return f" ({'; '.join(told)})" if told else ""
 
     def _both(self, row: LayerRow) -> str:
-        for match in self._grouped:
+        for match in (fused.match for fused in self._fused):
             if row.order in match.a:
                 names = [named(ref(self._by_order[1][order])) for order in match.b]
                 return f"{named(ref(row))} and {join_names(names, _SHOWN)}"
@@ -182,7 +163,7 @@ class PortFinder:
     def _partner(self, row: LayerRow | None) -> LayerRow | None:
         if row is None:
             return None
-        for match in self._grouped:
+        for match in (fused.match for fused in self._fused):
             if row.order in match.a:
                 return self._by_order[1][max(match.b)]
         return self._pairs.get(row.order)

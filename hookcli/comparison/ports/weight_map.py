@@ -2,11 +2,13 @@
 
 A line names a module or a tensor of B, and what of A it is made of:
 
-    blocks.{i}.fc1: h.{i}.mlp.c_fc.T            transposed
-    blocks.{i}.qkv: [h.{i}.q, h.{i}.k, h.{i}.v] joined along the first dimension
-    blocks.{i}.q:   h.{i}.attn.c_attn.T[0:768]  rows of it, after it is transposed
+    blocks.{i}.fc1: h.{i}.mlp.c_fc.T              transposed
+    blocks.{i}.qkv: [h.{i}.q, h.{i}.k, h.{i}.v]   joined along the first dimension
+    blocks.{i}.q:   h.{i}.attn.c_attn.T[0:768]    rows of it, after it is transposed
+    h.{i}.c_attn.T: [b.{i}.q, b.{i}.k, b.{i}.v]   what is joined is transposed
 
-`{i}` stands for any number. Modules stand for their tensors of the same last name.
+`{i}` stands for any number. Modules stand for their tensors of the same last name, or of one that
+ends so: `in_proj_bias` and `bias`. Tensors are reshaped to B's shapes.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookcli.comparison.ports.names import same_role
 from hookcli.errors import RequestError
-from hookcli.spec.request import TensorPart
+from hookcli.spec.request import MadeTensor, TensorPart
 from hookcli.text import nearest
 
 _SOURCE = re.compile(r"(?P<name>.*?)(?P<turned>\.T)?(\[(?P<start>\d+):(?P<stop>\d+)\])?\Z", re.S)
@@ -35,12 +38,19 @@ def text_of(source: TensorPart) -> str:
 class MapRow:
     """A line of a map: a tensor or module of B, and those of A that it is made of.
 
-    `place` is that of the line in its file.
+    What they make is transposed if `turned`. `place` is that of the line in its file.
     """
 
     target: str
     sources: tuple[TensorPart, ...]
     place: str
+    turned: bool = False
+
+
+def parse_row(target: str, sources: Iterable[str], place: str) -> MapRow:
+    """Return a line from its texts."""
+    name = target.removesuffix(".T")
+    return MapRow(name, tuple(map(parse_source, sources)), place, turned=name != target)
 
 
 def parse_source(text: str) -> TensorPart:
@@ -53,7 +63,7 @@ def parse_source(text: str) -> TensorPart:
 
 def expand(
     rows: Iterable[MapRow], ours: Collection[str], theirs: Collection[str]
-) -> dict[str, tuple[TensorPart, ...]]:
+) -> dict[str, MadeTensor]:
     """Return what each tensor of B is made of; `ours` and `theirs` are all names of tensors.
 
     Raises
@@ -61,7 +71,7 @@ def expand(
     RequestError : a line names no tensor of B, or one that A does not have.
     """
     known = set(ours)
-    made: dict[str, tuple[TensorPart, ...]] = {}
+    made: dict[str, MadeTensor] = {}
     for row in rows:
         found = list(_targets(row, theirs))
         if not found:
@@ -72,9 +82,8 @@ def expand(
                 hint=f"try `{guess}`" if guess else "write a name of B before the colon",
             )
         for target, fields, leaf in found:
-            made[target] = tuple(
-                _named(source, fields, leaf, known, row.place) for source in row.sources
-            )
+            parts = (_named(source, fields, leaf, known, row.place) for source in row.sources)
+            made[target] = MadeTensor(target, tuple(parts), row.turned)
     return made
 
 
@@ -112,7 +121,7 @@ def _named(
 ) -> TensorPart:
     name = _FIELD.sub(lambda found: fields.get(found[1], found[0]), source.name)
     if leaf and name not in known:
-        name = f"{name}.{leaf}" if name else leaf
+        name = _below(name, leaf, known)
     if name not in known:
         guess = nearest(name, known, cutoff=0.6)
         raise RequestError(
@@ -123,19 +132,27 @@ def _named(
     return TensorPart(name, source.turned, source.rows)
 
 
+def _below(module: str, leaf: str, known: Collection[str]) -> str:
+    """Return the tensor of a module of A that has the role of one of B."""
+    plain = f"{module}.{leaf}" if module else leaf
+    if plain in known:
+        return plain
+    start = f"{module}." if module else ""
+    own = [name for name in known if name.startswith(start) and "." not in name[len(start) :]]
+    alike = [name for name in own if same_role(name[len(start) :], leaf)]
+    return alike[0] if len(alike) == 1 else plain
+
+
 def _modules(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
 
 
-def folded(
-    made: Mapping[str, Sequence[TensorPart]], flat: Collection[str] = ()
-) -> dict[str, str | list[str]]:
+def folded(made: Mapping[str, MadeTensor], flat: Collection[str] = ()) -> Lines:
     """Return a map as it is written: tensors of a module in one line, numbered ones as `{i}`.
 
     `flat` are the tensors of B with less than two dimensions, which `.T` does not change.
     """
     left = _by_module(made, flat)
-    lines: dict[str, str | list[str]] = {}
     groups: dict[_Template, list[str]] = {}
     for target, sources in left.items():
         for template in _templates(target, sources):
@@ -149,60 +166,60 @@ def folded(
             found.append((order[free[0]], *template))
             taken.update(free)
     found += [(order[one], one, left[one]) for one in left if one not in taken]
-    for _, target, sources in sorted(found):
-        lines[target] = _line(sources)
-    return lines
+    return {
+        target: sources[0] if len(sources) == 1 else list(sources)
+        for _, target, sources in sorted(found)
+    }
 
 
-def _line(sources: Sequence[str]) -> str | list[str]:
-    return sources[0] if len(sources) == 1 else list(sources)
-
-
-def _by_module(
-    made: Mapping[str, Sequence[TensorPart]], flat: Collection[str]
-) -> dict[str, tuple[str, ...]]:
+def _by_module(made: Mapping[str, MadeTensor], flat: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the lines by module of B, where all its tensors are made of the same modules of A."""
-    modules: dict[str, list[str]] = {}
-    for target in made:
-        modules.setdefault(target.rpartition(".")[0], []).append(target)
+    modules: dict[str, list[MadeTensor]] = {}
+    for target, row in made.items():
+        modules.setdefault(target.rpartition(".")[0], []).append(row)
     lines: dict[str, tuple[str, ...]] = {}
-    for module, targets in modules.items():
-        one = _of_all({target: _of_module(target, made[target]) for target in targets}, flat)
-        if one is not None and module:
-            lines[module] = one
+    for module, rows in modules.items():
+        one = _of_all(module, rows, flat) if module else None
+        if one is not None:
+            lines[one[0]] = one[1]
         else:
-            lines.update({t: tuple(text_of(source) for source in made[t]) for t in targets})
+            lines.update(dict(_line(row.target, row.parts, turned=row.turned) for row in rows))
     return lines
+
+
+def _line(target: str, parts: Iterable[TensorPart], *, turned: bool) -> tuple[str, tuple[str, ...]]:
+    return f"{target}{'.T' if turned else ''}", tuple(map(text_of, parts))
 
 
 def _of_all(
-    sources: Mapping[str, tuple[TensorPart, ...] | None], flat: Collection[str]
-) -> tuple[str, ...] | None:
+    module: str, rows: Sequence[MadeTensor], flat: Collection[str]
+) -> tuple[str, tuple[str, ...]] | None:
     """Return the one line for these tensors of a module; None if they need several."""
-    known = {target: found for target, found in sources.items() if found is not None}
-    if len(known) < len(sources):
+    found = [(row, _modules_of(row)) for row in rows]
+    known = [(row, parts) for row, parts in found if parts is not None]
+    if len(known) < len(rows):
         return None
-    plain = {
-        tuple(TensorPart(one.name, rows=one.rows) for one in found) for found in known.values()
-    }
-    wide = {found for target, found in known.items() if target not in flat}
+    plain = {tuple(TensorPart(one.name, rows=one.rows) for one in parts) for _, parts in known}
+    wide = {(row.turned, parts) for row, parts in known if row.target not in flat}
     if len(plain) != 1 or len(wide) > 1:
         return None
-    return tuple(text_of(source) for source in next(iter(wide or set(known.values()))))
+    turned, parts = next(iter(wide)) if wide else (False, known[0][1])
+    return _line(module, parts, turned=turned)
 
 
-def _of_module(target: str, sources: Sequence[TensorPart]) -> tuple[TensorPart, ...] | None:
-    """Return the sources as modules, if their last names are that of the target."""
-    leaf = target.rpartition(".")[2]
+def _modules_of(row: MadeTensor) -> tuple[TensorPart, ...] | None:
+    """Return the parts of a tensor as modules, if their last names have the role of its own."""
+    leaf = row.target.rpartition(".")[2]
     found = []
-    for source in sources:
-        module, _, own = source.name.rpartition(".")
-        if own != leaf or not module:
+    for part in row.parts:
+        module, _, own = part.name.rpartition(".")
+        if not module or not same_role(own, leaf):
             return None
-        found.append(TensorPart(module, source.turned, source.rows))
+        found.append(TensorPart(module, part.turned, part.rows))
     return tuple(found)
 
 
+Lines: TypeAlias = dict[str, str | list[str]]
 _Template: TypeAlias = tuple[str, tuple[str, ...]]
 
 

@@ -60,6 +60,8 @@ def _made(row: MadeTensor, theirs: Mapping[str, Any], current: torch.Tensor) -> 
     try:
         parts = [_part(part, theirs[part.name]) for part in row.parts]
         value = parts[0] if len(parts) == 1 else torch.cat(parts)
+        if row.turned and value.dim() >= 2:
+            value = value.transpose(0, 1)
         if value.numel() != current.numel():
             return None
         return value.reshape(current.shape).to(current.dtype)

@@ -16,6 +16,7 @@ from hookcli.report.values import Number
 from hookcli.text import pluralize
 
 _BEFORE = 2  # equal calls shown before the first difference
+_FEW = 12  # matched calls that are shown if none differs
 _MOST = 60  # rows of a table, unless --only asks for them
 _FINE = ("same", "close", "unknown")
 STATUS_WORDS = {
@@ -47,6 +48,8 @@ def select_rows(diff: Diff, view: View) -> Shown:
         calls = [r for r in diff.rows if fnmatch.fnmatchcase(_name(r).name or "", glob)]
         state = [r for r in diff.state if fnmatch.fnmatchcase(r.a or r.b or "", glob)]
         return Shown(calls, len(diff.rows), state)
+    if diff.port is not None:
+        return _select_matched(diff)
     differing = [i for i, row in enumerate(diff.rows) if row.status != "same"]
     both = [i for i in differing if diff.rows[i].a and diff.rows[i].b]
     before = range(max(both[0] - _BEFORE, 0), both[0]) if both else ()
@@ -56,6 +59,18 @@ def select_rows(diff: Diff, view: View) -> Shown:
     return Shown(calls, len(diff.rows), state)
 
 
+def _select_matched(diff: Diff) -> Shown:
+    """Return the matched calls from the first difference on; if none differs, the first ones."""
+    matched = [row for row in diff.rows if row.a and row.b]
+    apart = [i for i, row in enumerate(matched) if row.status == "different"]
+    if diff.first is not None:
+        ends = (diff.first.a, diff.first.b)
+        apart = [i for i, row in enumerate(matched) if (row.a, row.b) == ends] or apart
+    start = max(apart[0] - _BEFORE, 0) if apart else 0
+    calls = matched[start:][: _MOST if apart else _FEW]
+    return Shown(calls, len(diff.rows), [row for row in diff.state if row.status == "different"])
+
+
 def _label(row: CallDiff) -> str:
     call = _name(row)
     name = "(not registered)" if call.name is None else escape(call.name)
@@ -63,6 +78,15 @@ def _label(row: CallDiff) -> str:
     if row.a and row.b and row.a.type != row.b.type:
         kind += f" | {escape(row.b.type)}"
     text = f"{name} ({kind})" if name else kind
+    return f"{text} #{call.call}" if call.call else text
+
+
+def _named(call: CallRef | None) -> str:
+    """Return the name and type of a call of one side."""
+    if call is None:
+        return "–"
+    name = "(not registered)" if call.name is None else escape(call.name)
+    text = f"{name} ({escape(call.type)})" if name else escape(call.type)
     return f"{text} #{call.call}" if call.call else text
 
 
@@ -155,7 +179,14 @@ def calls_of(diff: Diff) -> dict[str, Column[CallDiff]]:
         is_first = first is not None and (row.a, row.b) == (first.a, first.b)
         return Style.WORST if is_first else None
 
-    return {**CALLS, "layer": dataclasses.replace(CALLS["layer"], style=style)}
+    layer = dataclasses.replace(CALLS["layer"], style=style)
+    if diff.port is None:
+        return {**CALLS, "layer": layer}
+    return {
+        "layer": dataclasses.replace(layer, title="A", text=lambda row: _named(row.a)),
+        "other": Column("B", lambda row: _named(row.b), least=20, distinct=True),
+        **{name: column for name, column in CALLS.items() if name != "layer"},
+    }
 
 
 def _state_label(row: StateDiff) -> str:

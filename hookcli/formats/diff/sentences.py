@@ -10,6 +10,7 @@ from hookcli.comparison.diff import (
     ExactDiff,
     ParallelInfo,
     SideInfo,
+    TensorDiff,
 )
 from hookcli.comparison.plan_diff import compared_sentence
 from hookcli.console import escape
@@ -47,7 +48,7 @@ def head(diff: Diff) -> list[tuple[str, str]]:
             "–" if not run.losses else figure(run.losses[-1]) for run in (diff.a.run, diff.b.run)
         )
         lines.append(("Loss", f"{escape(diff.a.run.loss)}, {a} in A and {b} in B"))
-    if diff.weights is not None or not diff.calls.unknown:
+    if diff.weights is not None or diff.port is not None or not diff.calls.unknown:
         lines.append(("Weights", weights(diff)))
     return lines
 
@@ -79,6 +80,9 @@ def _compiled(diff: Diff, compiled: CompiledInfo) -> list[tuple[str, str]]:
 def weights(diff: Diff) -> str:
     """Return a sentence about the weights that B ran with."""
     loaded = diff.weights
+    if diff.port is not None and diff.port.weights != "own":
+        how = "an inferred map" if diff.port.weights == "inferred" else "the map"
+        return f"those of A, loaded into B through {how}"
     if loaded is None:
         return "A and B each use their own"
     text = f"{counted(loaded['loaded'], 'tensor')} of A loaded into B"
@@ -199,6 +203,8 @@ def last_line(diff: Diff) -> str:
         return _equal(diff)
     if diff.compiled is not None:
         return f"EQUAL within tolerance: {compiled_sentence(diff)}"
+    if diff.port is not None:
+        return _matched(diff)
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f", but {has} no counterpart" if alone else ""
@@ -209,6 +215,22 @@ def last_line(diff: Diff) -> str:
     if diff.calls.close or diff.parameters.close:
         return f"SAME within tolerance: differences of at most {largest(diff)} of a norm{rest}"
     return f"SAME: bitwise equal{rest}"
+
+
+def _matched(diff: Diff) -> str:
+    """Return the verdict on two implementations whose outputs agree."""
+    calls = diff.a.calls
+    found = calls - diff.calls.only_a
+    which = f"{found:,} of {counted(calls, 'call')} of A have a counterpart"
+    if not diff.output:
+        return f"SAME as far as it could be compared: no output has a counterpart; {which}"
+    return (
+        f"SAME within tolerance: outputs differ by at most {_most(diff.output)} of a norm; {which}"
+    )
+
+
+def _most(differences: tuple[TensorDiff, ...]) -> str:
+    return figure(max((value(one.relative) for one in differences), default=0.0))
 
 
 def _equal(diff: Diff) -> str:

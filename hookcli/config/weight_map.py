@@ -36,6 +36,8 @@ def read_weight_map(file: str) -> tuple[MapRow, ...]:
     rows: list[MapRow] = []
     with problems.catching():
         document = read_document(data, file, Path(file).absolute().parent, 0, problems)
+        if not isinstance(document.value, dict):
+            raise NodeError(document, "a map of weights must be a mapping", _HINT)
         for target, item in document.value.items():
             with problems.catching():
                 rows.append(_row(target, item))

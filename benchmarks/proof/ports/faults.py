@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class PortFault:
-    """A fault: the modules into which it can be planted, and how. `plant` returns what undoes it."""
+    """A fault: the modules it can be planted into, and how. `plant` returns what undoes it."""
 
     name: str
     places: Callable[[nn.Module], list[str]]

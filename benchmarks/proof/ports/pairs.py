@@ -63,24 +63,32 @@ def timm(module, name, **settings):
     return lambda: getattr(timm_module(module), name)(**settings)
 
 
-GPT2 = dict(
-    n_layer=3, n_head=4, n_embd=48, vocab_size=97, n_positions=32, bos_token_id=0, eos_token_id=0
-)
-LLAMA = dict(
-    hidden_size=48, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
-    num_key_value_heads=2, vocab_size=97, max_position_embeddings=32, rms_norm_eps=1e-6,
-    bos_token_id=0, eos_token_id=0, tie_word_embeddings=False,
-)  # fmt: skip
-BERT = dict(
-    hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80,
-    vocab_size=97, max_position_embeddings=32,
-)  # fmt: skip
-VIT = dict(
-    hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96,
-    image_size=32, patch_size=8, num_labels=7,
-)  # fmt: skip
-TIMM_VIT = dict(img_size=32, patch_size=8, embed_dim=48, depth=3, num_heads=4, mlp_ratio=2,
-                num_classes=7)  # fmt: skip
+GPT2 = {
+    "n_layer": 3,
+    "n_head": 4,
+    "n_embd": 48,
+    "vocab_size": 97,
+    "n_positions": 32,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+}
+LLAMA = {
+    "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 97, "max_position_embeddings": 32, "rms_norm_eps": 1e-6,
+    "bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False,
+}  # fmt: skip
+BERT = {
+    "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80,
+    "vocab_size": 97, "max_position_embeddings": 32,
+}  # fmt: skip
+VIT = {
+    "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 96,
+    "image_size": 32, "patch_size": 8, "num_labels": 7,
+}  # fmt: skip
+TIMM_VIT = {
+    "img_size": 32, "patch_size": 8, "embed_dim": 48, "depth": 3, "num_heads": 4,
+    "mlp_ratio": 2, "num_classes": 7,
+}  # fmt: skip
 _TIMM = ("transformers", "timm")
 
 
@@ -143,7 +151,9 @@ PAIRS = (
     PortPair("gpt2, from the port", gpt(), hf("GPT2LMHeadModel", **GPT2), ids),
     PortPair("gpt2, split to fused", gpt(), gpt(attention=own.FusedAttention), ids),
     PortPair("llama, fused", hf("LlamaForCausalLM", **LLAMA), llama(), ids),
-    PortPair("mistral, fused", hf("MistralForCausalLM", **LLAMA, sliding_window=None), llama(), ids),
+    PortPair(
+        "mistral, fused", hf("MistralForCausalLM", **LLAMA, sliding_window=None), llama(), ids
+    ),
     PortPair("qwen2, fused", hf("Qwen2ForCausalLM", **LLAMA), llama(bias=True), ids),
     PortPair("llama, from the port", llama(), hf("LlamaForCausalLM", **LLAMA), ids),
     PortPair("llama to phi3", llama(), hf("Phi3ForCausalLM", **LLAMA, pad_token_id=0), ids),
@@ -155,8 +165,12 @@ PAIRS = (
     PortPair("bert, split", hf("BertModel", **BERT), bert(own.SplitAttention), ids),
     PortPair("bert, torch.nn", hf("BertModel", **BERT), encoder, ids),
     PortPair("bert, from the port", bert(own.FusedAttention), hf("BertModel", **BERT), ids),
-    PortPair("vit, fused", hf("ViTForImageClassification", **VIT), vit(own.FusedAttention), images()),
-    PortPair("vit, split", hf("ViTForImageClassification", **VIT), vit(own.SplitAttention), images()),
+    PortPair(
+        "vit, fused", hf("ViTForImageClassification", **VIT), vit(own.FusedAttention), images()
+    ),
+    PortPair(
+        "vit, split", hf("ViTForImageClassification", **VIT), vit(own.SplitAttention), images()
+    ),
     PortPair(
         "vit, timm", hf("ViTForImageClassification", **VIT, layer_norm_eps=1e-6),
         timm("vision_transformer", "VisionTransformer", **TIMM_VIT), images(), _TIMM,

@@ -65,6 +65,7 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
     }
     cast = bool(casts_of(a, b, alignment(a, b))) or _dtypes(a) != _dtypes(b)
     walk = PortWalk(pairs, values, settings.tolerances, settings.exact, cast=cast, traced=False)
+    walk.by_output = frozenset(match.a[0] for match in matches if match.how == "values")
     order = moments(a.layers)
     walk.go(order, {row.parent for row in a.layers if row.parent is not None})
     output = walk.compare_outputs(a.layers[0], b.layers[0]) if a.layers and b.layers else ()

@@ -8,7 +8,14 @@ from dataclasses import replace
 from hookcli.comparison.diff import Status, TensorDiff
 from hookcli.comparison.matching import leaves
 from hookcli.comparison.ports.values import apart, print_of
-from hookcli.comparison.tolerance import TensorSummary, coarser, distance, judge_tensors, lone
+from hookcli.comparison.tolerance import (
+    TensorSummary,
+    coarser,
+    distance,
+    judge_tensors,
+    lone,
+    worst,
+)
 from hookcli.comparison.walk import CallMoment, Walk
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Shape
@@ -17,10 +24,15 @@ from hookcli.report.values import Shape
 class PortWalk(Walk):
     """Goes through A's calls. A tensor that the counterpart does not have is passed over.
 
+    `by_output` are calls that were matched since they return the same: what goes into them need not
+    be the same, if one of the two does the work of several calls of the other.
+
     Two implementations of a module may take and return other things beside the values that count,
     such as masks and caches. Only if no tensor of a call without inner calls has a counterpart do
     the shapes differ.
     """
+
+    by_output: frozenset[int] = frozenset()
 
     def go(self, moments_: Iterable[CallMoment], callers: set[int]) -> None:
         """Judge every tensor; `callers` are the orders of calls with inner calls."""
@@ -37,7 +49,10 @@ class PortWalk(Walk):
             return ()
         outermost = row.parent is None and part == "outputs"
         strict = row.order not in self._callers or outermost
-        return self._judged(ours, theirs, row.name, strict=strict)
+        found = self._judged(ours, theirs, row.name, strict=strict)
+        if part == "inputs" and row.order in self.by_output and worst(found) == "different":
+            return ()
+        return found
 
     def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
         """Return a verdict on what two calls return."""

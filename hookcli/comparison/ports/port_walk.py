@@ -10,6 +10,7 @@ from hookcli.comparison.matching import leaves
 from hookcli.comparison.ports.values import apart, print_of
 from hookcli.comparison.tolerance import (
     TensorSummary,
+    agrees,
     coarser,
     distance,
     judge_tensors,
@@ -49,10 +50,15 @@ class PortWalk(Walk):
             return ()
         outermost = row.parent is None and part == "outputs"
         strict = row.order not in self._callers or outermost
-        found = self._judged(ours, theirs, row.name, strict=strict)
-        if part == "inputs" and row.order in self.by_output and worst(found) == "different":
-            return ()
-        return found
+        return self._judged(ours, theirs, row.name, strict=strict)
+
+    def at(self, moment: CallMoment) -> Status | None:
+        """Return the worst status at a moment; None without a counterpart or tensors."""
+        order = moment.row.order
+        by_output = moment.kind == "enter" and order in self.by_output
+        if by_output and agrees(worst(self._outputs.get(order, ()))):
+            return None
+        return super().at(moment)
 
     def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
         """Return a verdict on what two calls return."""
@@ -80,21 +86,23 @@ class PortWalk(Walk):
 
     def _judge(self, a: TensorSummary, b: TensorSummary, limit: float) -> TensorDiff:
         shapes = a.shape, b.shape
-        if a.shape == b.shape:
-            return judge_tensors(a, b, limit, cast=self._cast)
         flat = judge_tensors(a, replace(b, shape=a.shape), limit, cast=self._cast)
         flat = replace(flat, shapes=shapes)
         one, other = print_of(a.shape, a.values), print_of(b.shape, b.values)
-        if flat.status == "different" and not _is_reshaped(*shapes) and one and other:
+        if flat.status == "different" and _may_be_permuted(*shapes) and one and other:
             far = apart(one, other)
             status: Status = "different" if far > limit else "close"
             return replace(flat, relative=far, how="values", status=status)
         return flat
 
 
-def _is_reshaped(a: Shape, b: Shape) -> bool:
-    """Return whether two shapes differ by dimensions of size 1 only."""
-    return [size for size in a if size != 1] == [size for size in b if size != 1]
+def _may_be_permuted(a: Shape, b: Shape) -> bool:
+    """Return whether two values may have one layout each: dimensions in another order.
+
+    Of equal shapes, that is so only if two dimensions have one size.
+    """
+    ours, theirs = ([size for size in shape if size != 1] for shape in (a, b))
+    return ours != theirs or len(set(ours)) < len(ours)
 
 
 def _of_shapes(a: TensorSummary, b: TensorSummary) -> TensorDiff:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
+from hookcli.comparison.ports.dump_diff import compare_dumps
 from hookcli.comparison.ports.plan import is_port, loaded_by, port_settings
 from hookcli.comparison.ports.port_diff import compare_ports
 from hookcli.comparison.ports.weight_map import MapRow
@@ -25,7 +26,7 @@ from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.checks import request_probe
 from hookcli.spec.plan import plan
-from hookcli.spec.request import MadeTensor, SideSpec, Spec
+from hookcli.spec.request import Argument, MadeTensor, ModelSpec, SideSpec, Spec
 from hookcli.whole_files import private_folder, replacing, write_whole
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
@@ -33,6 +34,8 @@ from hookcli.worker.progress.screen import labelled
 from hookcli.worker.worker import Limits
 
 _Name = Literal["a", "b"]
+_BUILD = "cannot build Dumps: "
+_DUMPS = f"{Path(__file__).parents[1] / 'engine' / 'diff' / 'dumps.py'}:Dumps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,28 @@ def compare_pair(
         return pair.compare(meanwhile)
 
 
+def compare_with_dumps(
+    a: Spec,
+    path: str,
+    tolerances: Tolerances,
+    check: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Diff | Broken:
+    """Run A, and compare its calls with the tensors in a file or a folder.
+
+    Raises
+    ------
+    HookcliError : A could not be run, or a file cannot be read.
+    """
+    limits = Limits(time.monotonic() + a.run.timeout, a.run.timeout, a.run.max_memory)
+    model = ModelSpec(_DUMPS, (Argument("path", str(Path(path).absolute()), path),))
+    b = dataclasses.replace(a, model=model, inputs=(), libraries=())
+    request = PairRequest(a, b, own_weights=True, tolerances=tolerances)
+    with private_folder() as folder:
+        pair = _Pair(request, limits, folder, check)
+        return pair.dumps(path, meanwhile)
+
+
 class _Pair:
     def __init__(
         self, request: PairRequest, limits: Limits, folder: str, check: Callable[[], None]
@@ -107,6 +132,29 @@ class _Pair:
         if self._request.map is not None or is_port(a, b):
             return self._port(a, b)
         diff = locate(a, b, self._request.tolerances, self._again)
+        self._save(a, b)
+        return diff
+
+    def dumps(self, path: str, meanwhile: Callable[[], None]) -> Diff | Broken:
+        """Compare A with tensors that another program wrote."""
+        a = self._side("a", meanwhile)
+        if a.error is None:
+            a = self._side("a", ordered=True)
+        if a.error is not None:
+            return Broken("a", a)
+        try:
+            b = self._side("b", ordered=True)
+        except HookcliError as error:
+            reason = error.message.rpartition(_BUILD)[2]
+            raise RequestError(
+                f"B: {reason}",
+                place=path,
+                hint="pass files of NumPy, safetensors or torch.save that contain tensors",
+            ) from None
+        if b.error is not None:
+            return Broken("b", b)
+        model = dataclasses.replace(b.model, source=path)
+        diff = compare_dumps(a, dataclasses.replace(b, model=model), self._request.tolerances)
         self._save(a, b)
         return diff
 

@@ -72,7 +72,10 @@ class SideFlags:
         complete=completions.models,
     )
     b: str = argument(
-        "The model to compare with A; same forms.", metavar="B", complete=completions.models
+        "The model to compare with A; same forms. Or a file or folder of tensors that another "
+        "program wrote, which are compared with what the calls of A return.",
+        metavar="B",
+        complete=completions.models,
     )
 
 
@@ -192,7 +195,9 @@ def _run(flags: _Flags, console: Console) -> int:
     tolerances = parse_tolerances(flags.compare.tolerance)
     sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
     result: Diff | TrainingDiff | WeightsDiff
-    if any(_is_weights(side) for side in sides):
+    if _is_dumps(sides):
+        result, targets, view = _of_dumps(sides, tolerances, flags, console)
+    elif any(_is_weights(side) for side in sides):
         result, targets, view = _of_weights(sides, tolerances, flags, console)
     elif any(side.is_plan for side in sides):
         result, targets, view = _of_plan(sides, tolerances, flags, console)
@@ -285,6 +290,53 @@ def _is_weights(side: SideText) -> bool:
     from hookcli.weights.opening import is_weights
 
     return is_weights(side.source, beside_config=True)
+
+
+def _is_dumps(sides: tuple[SideText, SideText]) -> bool:
+    """Return whether B has tensors that another program wrote, and A is a model."""
+    from hookcli.comparison.ports.dump_files import has_dumps
+
+    a, b = sides
+    if a.is_report or b.is_report or a.is_plan or b.settings or not has_dumps(b.source):
+        return False
+    return not _is_weights(a) and not has_dumps(a.source)
+
+
+def _of_dumps(
+    sides: tuple[SideText, SideText],
+    tolerances: Tolerances,
+    flags: _Flags,
+    console: Console,
+) -> tuple[Diff, tuple[Target, ...], View]:
+    """Compare a model with tensors that another program wrote."""
+    from hookcli.worker.diff import Broken, compare_with_dumps
+
+    for flag, given in (
+        ("--own-weights", flags.compare.own_weights),
+        ("--grads", flags.compare.grads),
+        ("--map", flags.compare.map is not None),
+        ("--suggest-map", flags.compare.suggest_map is not None),
+        ("--save", flags.compare.save is not None),
+    ):
+        if given:
+            raise RequestError(
+                f"{flag} cannot be combined with files of tensors",
+                place=sides[1].text,
+                hint=f"remove `{flag}`",
+            )
+    a = _side("A", sides[0], "inspect", flags, console)
+    targets = parse_targets(flags.output, read=a.read, console=console, kinds=("diff",))
+    result = while_watched(
+        functools.partial(compare_with_dumps, a.request.spec, sides[1].source, tolerances),
+        console,
+        targets,
+        lambda: load_renderers(targets, "diff"),
+    )
+    if isinstance(result, Broken):
+        from hookcli.cli.run_error import run_error
+
+        raise prefix_side(run_error(result.report), result.side.upper())
+    return result, targets, a.request.view
 
 
 def _of_weights(

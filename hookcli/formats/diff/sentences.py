@@ -13,6 +13,7 @@ from hookcli.comparison.diff import (
     TensorDiff,
 )
 from hookcli.comparison.plan_diff import compared_sentence
+from hookcli.comparison.ports.dump_diff import TENSORS
 from hookcli.console import escape
 from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.compiler import break_lines, graphs
@@ -25,6 +26,8 @@ from hookcli.text import counted, join_names, pluralize
 
 
 def _side(side: SideInfo) -> str:
+    if side.type == TENSORS:
+        return f"{escape(side.source)}, {counted(side.calls, 'tensor')}"
     run = f"{escape(side.run.mode)}, {escape(side.run.device)}"
     name = f"{escape(side.source)} ({escape(side.type or '?')})"
     environment = side.environment
@@ -48,6 +51,8 @@ def head(diff: Diff) -> list[tuple[str, str]]:
             "–" if not run.losses else figure(run.losses[-1]) for run in (diff.a.run, diff.b.run)
         )
         lines.append(("Loss", f"{escape(diff.a.run.loss)}, {a} in A and {b} in B"))
+    if diff.b.type == TENSORS:
+        return lines
     if diff.weights is not None or diff.port is not None or not diff.calls.unknown:
         lines.append(("Weights", weights(diff)))
     return lines
@@ -203,6 +208,10 @@ def last_line(diff: Diff) -> str:
         return _equal(diff)
     if diff.compiled is not None:
         return f"EQUAL within tolerance: {compiled_sentence(diff)}"
+    if diff.b.type == TENSORS:
+        return (
+            f"SAME within tolerance: calls of A return all {counted(diff.b.calls, 'tensor')} of B"
+        )
     if diff.port is not None:
         return _matched(diff)
     alone = diff.calls.only_a + diff.calls.only_b

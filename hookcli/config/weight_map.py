@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hookcli.comparison.ports.weight_map import MapRow, parse_row
+from hookcli.comparison.ports.maps.weight_map import MapRow, parse_row
 from hookcli.config.parse.document import LARGEST, read_document
 from hookcli.config.parse.nodes import Node, NodeError, Problems
 from hookcli.errors import RequestError
@@ -30,7 +30,7 @@ def read_weight_map(file: str) -> tuple[MapRow, ...]:
         raise RequestError(
             cannot_read(file, reason_of(file, error)),
             place=place,
-            hint="`hookcli diff A B --suggest-map FILE` writes one",
+            hint="write one with `hookcli diff A B --suggest-map FILE`",
         ) from None
     problems = Problems()
     rows: list[MapRow] = []

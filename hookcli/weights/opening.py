@@ -9,8 +9,8 @@ from hookcli.models.sources.content import identify, identify_folder, refusal
 from hookcli.models.sources.file_errors import damaged_file, file_not_found, reason_of
 from hookcli.models.sources.weight_index import is_index
 from hookcli.sentences import cannot_read
-from hookcli.weights import distributed, gguf_file, shards
-from hookcli.weights.single_file import DAMAGE, FILES, read_file
+from hookcli.weights.kinds import distributed, gguf_file, shards
+from hookcli.weights.kinds.single_file import DAMAGE, FILES, read_file
 from hookcli.weights.stored import StoredWeights
 
 _FILES = FILES | {"index", "gguf"}

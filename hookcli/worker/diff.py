@@ -15,9 +15,9 @@ from typing import Literal
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
 from hookcli.comparison.ports.dump_diff import compare_dumps
+from hookcli.comparison.ports.maps.weight_map import MapRow
 from hookcli.comparison.ports.plan import is_port, loaded_by, port_settings
 from hookcli.comparison.ports.port_diff import compare_ports
-from hookcli.comparison.ports.weight_map import MapRow
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
 from hookcli.report.encode import to_json

@@ -45,6 +45,7 @@ FLAGS = {
         "--root",
         "--max-steps",
         "--no-children",
+        "--verify-neutral",
         "--stop-on",
         "--against",
         "--fail-on",

@@ -67,15 +67,10 @@ def test_a_refactored_model_with_equal_outputs_is_the_same_and_its_names_are_lis
     fused = Fused()
     found = hookcli.diff(fused, Split(fused), X)
     assert found.verdict == "same"
-    alone = {(row.status, (row.a or row.b).name) for row in found.rows if not (row.a and row.b)}
-    assert alone == {
-        ("only_a", "qkv"), ("only_a", "head"), ("only_b", "q"), ("only_b", "k"), ("only_b", "v"),
-        ("only_b", "out"),
-    }  # fmt: skip
-    assert {row.a or row.b for row in found.state if row.status.startswith("only")} >= {
-        "qkv.weight"
-    }
-    assert "no counterpart" in str(found).splitlines()[-1]
+    assert found.port is not None
+    names = {(row.a.name, row.b.name) for row in found.rows if row.a and row.b}
+    assert names == {("", ""), ("qkv", "q"), ("head", "out")}
+    assert "3 of 3 calls of A have a counterpart" in str(found).splitlines()[-1]
 
 
 def test_a_refactored_model_with_another_output_differs():
@@ -85,8 +80,8 @@ def test_a_refactored_model_with_another_output_differs():
     split.k.bias.data += 0.1
     found = hookcli.diff(fused, split, X)
     assert found.verdict == "different"
-    assert found.first.a.name == ""
-    assert "qkv (Linear) in A" in found.first.skipped
+    assert found.first.a.name == "qkv"
+    assert "qkv (Linear) and q (Linear), k (Linear) and v (Linear) get equal" in str(found)
 
 
 def test_names_below_a_prefix_are_compared_without_it_and_it_is_said():

@@ -109,12 +109,14 @@ def judged(pair):
         "missing": len(settings.missing),
         "unused": len(settings.unused),
         "sentence": None if diff.first is None else diff.first.sentence,
+        "inside": [text for text in diff.warnings if "agree within tolerance, but" in text],
         "seconds": time.perf_counter() - began,
         "matched": len({order for match in diff.port.matches for order in match.a}),
         "calls": diff.a.calls,
     }
     faults = []
-    if diff.verdict == "same":
+    differs_inside = any("agree within tolerance, but" in text for text in diff.warnings)
+    if diff.verdict == "same" and not differs_inside:
         for fault in FAULTS:
             for module in fault.places(b)[:_FEW]:
                 faults.append(planted(pair, fault, module))

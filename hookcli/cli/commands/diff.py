@@ -138,14 +138,10 @@ class _Flags:
 
 
 EXAMPLES = (
-    (
-        "a port against its original, whose modules have other names",
-        "hookcli diff original.py port.py --suggest-map map.yaml",
-    ),
     ("float32 against bfloat16", "hookcli diff model.py 'model.py?dtype=bfloat16'"),
     (
-        "gradients too, with a larger tolerance",
-        "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",
+        "a port, whose modules have other names",
+        "hookcli diff model.py port.py",
     ),
     (
         "a parallel plan against the model itself",
@@ -297,9 +293,9 @@ def _is_dumps(sides: tuple[SideText, SideText]) -> bool:
     from hookcli.comparison.ports.dump_files import has_dumps
 
     a, b = sides
-    if a.is_report or b.is_report or a.is_plan or b.settings or not has_dumps(b.source):
+    if a.is_report or b.is_report or a.is_plan or b.settings or _is_weights(a):
         return False
-    return not _is_weights(a) and not has_dumps(a.source)
+    return has_dumps(b.source) or _is_weights(b)
 
 
 def _of_dumps(

@@ -146,7 +146,7 @@ def _reading(source: str) -> Iterator[None]:
     """Turn the errors of reading values into three lines."""
     from hookcli.models.sources.file_errors import damaged_file, reason_of
     from hookcli.sentences import cannot_read
-    from hookcli.weights.single_file import DAMAGE
+    from hookcli.weights.kinds.single_file import DAMAGE
 
     try:
         yield

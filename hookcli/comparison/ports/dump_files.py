@@ -25,11 +25,15 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def has_dumps(source: str) -> bool:
-    """Return whether a path is a folder with files of tensors, or such a file."""
+    """Return whether a path is a folder with files of tensors, or a file of NumPy.
+
+    A folder with a configuration or code describes a model.
+    """
     path = Path(source)
     try:
         if path.is_dir():
-            return bool(dump_files(path))
-        return path.suffix in _SUFFIXES and path.is_file()
+            is_model = (path / "config.json").exists() or any(path.glob("*.py"))
+            return not is_model and bool(dump_files(path))
+        return path.suffix in {".npy", ".npz"} and path.is_file()
     except (OSError, ValueError):
         return False

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.comparison.ports.calls import PortCall, inside
-from hookcli.comparison.ports.names import likeness
+from hookcli.comparison.ports.maps.names import likeness
 from hookcli.comparison.ports.values import ValuePrint, apart
 from hookcli.comparison.tolerance import RTOL
 
@@ -26,7 +26,7 @@ _WIDEST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class CallMatch:
     """Calls of A and of B that are counterparts, by their orders; `how` is the pass.
 
     One side has several calls if the other has fused them, such as q, k and v.
@@ -56,12 +56,12 @@ class CallMatcher:
     ) -> None:
         self._ours, self._theirs = ours, theirs
         self._names, self._groups, self._limit = names, groups, limit
-        self.matches: list[Match] = []
+        self.matches: list[CallMatch] = []
         self._free_a = {call.order: call for call in ours}
         self._free_b = {call.order: call for call in theirs}
         self.pairs: dict[int, PortCall] = {}  # of single calls, by the order in A
 
-    def run(self) -> list[Match]:
+    def run(self) -> list[CallMatch]:
         """Return all matches, in the order of A's calls."""
         self._roots()
         self._by_weights()
@@ -75,7 +75,7 @@ class CallMatcher:
 
     def _add(self, ours: Sequence[PortCall], theirs: Sequence[PortCall], how: How) -> None:
         self.matches.append(
-            Match(tuple(c.order for c in ours), tuple(c.order for c in theirs), how)
+            CallMatch(tuple(c.order for c in ours), tuple(c.order for c in theirs), how)
         )
         for call in ours:
             self._free_a.pop(call.order, None)

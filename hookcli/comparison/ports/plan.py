@@ -6,20 +6,25 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hookcli.comparison.matching import alignment, paired_calls
-from hookcli.comparison.ports.fits import Made
-from hookcli.comparison.ports.infer import infer_map
+from hookcli.comparison.ports.maps.fits import Made
+from hookcli.comparison.ports.maps.infer import infer_map
+from hookcli.comparison.ports.maps.weight_map import MapRow, expand
 from hookcli.comparison.ports.port_diff import PortSettings
-from hookcli.comparison.ports.weight_map import MapRow, expand
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.report.report import Report
 from hookcli.spec.request import MadeTensor
+
+_GRAPHS = {"torchscript", "exported"}
 
 
 def is_port(a: Report, b: Report) -> bool:
     """Return whether both models have calls without a counterpart of an equal name.
 
-    Calls of modules that have no parameters count too: an activation that has another name.
+    Calls of modules that have no parameters count too: an activation that has another name. A
+    graph, traced or exported, keeps the names of its source, and lacks what nobody reads.
     """
+    if not _GRAPHS.isdisjoint({a.model.format, b.model.format}):
+        return False
     pairs = paired_calls(a, b, alignment(a, b))
     taken = {row.order for row in pairs.values()}
     return any(row.order not in pairs for row in a.layers) and any(

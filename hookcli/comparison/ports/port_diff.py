@@ -21,12 +21,12 @@ from hookcli.comparison.diff import (
 from hookcli.comparison.first_difference import by_how_much
 from hookcli.comparison.matching import Sketched, alignment, sketched, state
 from hookcli.comparison.ports.calls import calls_of, owners_of
-from hookcli.comparison.ports.fits import Made
 from hookcli.comparison.ports.fused import FusedCalls, fused_calls
+from hookcli.comparison.ports.maps.fits import Made
+from hookcli.comparison.ports.maps.weight_map import folded, text_of
 from hookcli.comparison.ports.matches import CallMatcher, Groups, limit_of
 from hookcli.comparison.ports.port_finder import Found, PortFinder
 from hookcli.comparison.ports.port_walk import PortWalk
-from hookcli.comparison.ports.weight_map import folded, text_of
 from hookcli.comparison.state import casts_of
 from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, coarser, judge_tensors, worst
 from hookcli.comparison.walk import Exact, moments, ref

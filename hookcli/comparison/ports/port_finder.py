@@ -51,6 +51,7 @@ class PortFinder:
         self._rows, self._values = rows, values
         self._by_order = tuple({row.order: row for row in side} for side in rows)
         self._fused = fused
+        self._callers = {row.parent for row in rows[0] if row.parent is not None}
         self._matched_b = {order for match in matches for order in match.b}
         self._matched_a = {order for match in matches for order in match.a}
 
@@ -59,13 +60,27 @@ class PortFinder:
         ends = {max(fused.match.a): fused for fused in self._fused}
         for index, moment in enumerate(self._moments):
             row = moment.row
-            if self._walk.at(moment) == "different":
+            if self._walk.at(moment) == "different" and not self._is_aside(index):
                 return self._at(index, moment)
             if moment.kind == "leave" and row.order in ends:
                 found = self._of_fused(ends[row.order])
                 if found is not None:
                     return found
         return None
+
+    def _is_aside(self, index: int) -> bool:
+        """Return whether the next call agrees, so that a call around others has no counterpart.
+
+        What it contains is that of the other, but one of the two does more: the embedding that adds
+        positions beside one that does not. A fault would reach the next call.
+        """
+        moment = self._moments[index]
+        if moment.row.order not in self._callers:
+            return False
+        for later in self._moments[index + 1 :]:
+            if later.row.order not in self._callers and self._walk.differences(later):
+                return later.kind == "enter" and self._walk.at(later) != "different"
+        return False
 
     def _of_fused(self, fused: FusedCalls) -> Found | None:
         """Return the difference of fused calls: of their inputs, or of what they return."""

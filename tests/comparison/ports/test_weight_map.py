@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.comparison.ports.names import likeness, rank_of_part
-from hookcli.comparison.ports.weight_map import expand, folded, parse_row
+from hookcli.comparison.ports.maps.names import likeness, rank_of_part
+from hookcli.comparison.ports.maps.weight_map import expand, folded, parse_row
 from hookcli.config.weight_map import read_weight_map
 from hookcli.engine.diff.adapted_batch import adapted_batch
 from hookcli.engine.diff.mapped_weights import load_mapped_weights

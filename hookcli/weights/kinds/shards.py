@@ -14,7 +14,7 @@ from hookcli.models.sources.weight_index import (
     not_assigned,
 )
 from hookcli.sentences import missing_name
-from hookcli.weights.single_file import DAMAGE, FILES, read_file
+from hookcli.weights.kinds.single_file import DAMAGE, FILES, read_file
 from hookcli.weights.stored import StoredWeights
 
 

@@ -23,7 +23,7 @@ from hookcli.models.sources.zip_members import (
     unzipped,
 )
 from hookcli.weights.dtypes import DTYPES
-from hookcli.weights.pickled_values import (
+from hookcli.weights.kinds.pickled_values import (
     GlobalName,
     OpaqueObject,
     PickledStorage,

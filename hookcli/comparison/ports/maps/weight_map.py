@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hookcli.comparison.ports.names import same_role
+from hookcli.comparison.ports.maps.names import same_role
 from hookcli.errors import RequestError
 from hookcli.spec.request import MadeTensor, TensorPart
 from hookcli.text import nearest

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hookcli.comparison.ports.names import likeness, rank_of_part, same_role
-from hookcli.comparison.ports.units import OwnTensor, Unit
+from hookcli.comparison.ports.maps.names import likeness, rank_of_part, same_role
+from hookcli.comparison.ports.maps.units import OwnTensor, Unit
 from hookcli.report.values import Shape
 from hookcli.spec.request import MadeTensor, TensorPart
 

@@ -26,7 +26,12 @@ from hookcli.models.sources.zip_members import (
 )
 from hookcli.text import counted
 from hookcli.weights.dtypes import DTYPES
-from hookcli.weights.pickled_values import GlobalName, OpaqueObject, PickledTensor, read_values
+from hookcli.weights.kinds.pickled_values import (
+    GlobalName,
+    OpaqueObject,
+    PickledTensor,
+    read_values,
+)
 from hookcli.weights.stored import (
     Chunked,
     Part,

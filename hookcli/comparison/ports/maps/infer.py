@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hookcli.comparison.ports.fits import Made, UnitFit, fit, fit_units, is_leaf_of
-from hookcli.comparison.ports.names import likeness
-from hookcli.comparison.ports.units import OwnTensor, Unit, units_of
+from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit, fit_units, is_leaf_of
+from hookcli.comparison.ports.maps.names import likeness
+from hookcli.comparison.ports.maps.units import OwnTensor, Unit, units_of
 from hookcli.report.report import Report
 from hookcli.spec.request import MadeTensor, TensorPart
 

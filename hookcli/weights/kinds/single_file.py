@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from hookcli.models.sources.content import is_safetensors
-from hookcli.weights import safetensors_file, torch_file
+from hookcli.weights.kinds import safetensors_file, torch_file
 from hookcli.weights.stored import StoredFile, StoredWeights
 
 # What identify() calls the files that have tensors, and no model.

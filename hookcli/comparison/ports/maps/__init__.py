@@ -1,0 +1,1 @@
+"""Which weights of one implementation make those of another: maps, given or inferred."""

@@ -1,0 +1,1 @@
+"""The kinds of files of weights, each read without torch."""

@@ -33,7 +33,7 @@ def sum_of_squares(values: Array) -> float:
 _OF_ONE_THREAD = 1 << 13
 
 
-class Moments:
+class PowerSums:
     """Sums over the finite elements so far. `spread` is the sum of squared deviations.
 
     `zeros`, `nans`, `above` and `below` count zeros, NaN, inf and -inf.
@@ -89,7 +89,7 @@ class Moments:
         spread = max(squares - moved * moved / size, 0.0)
         self._join(size, about + moved / size, spread)
 
-    def join(self, other: Moments) -> None:
+    def join(self, other: PowerSums) -> None:
         """Add the elements that `other` was given."""
         self.zeros += other.zeros
         self.nans += other.nans
@@ -136,16 +136,16 @@ class Moments:
         self._join(wide.size, mean, spread)
 
 
-def moments(pieces: Iterable[Array]) -> Moments:
+def moments(pieces: Iterable[Array]) -> PowerSums:
     """Return the sums over the elements in `pieces`."""
-    found = Moments()
+    found = PowerSums()
     for piece in pieces:
         found.kinds.add(piece.dtype.kind)
         found.add(_moduli(piece) if piece.dtype.kind == "c" else piece)
     return found
 
 
-def statistics(found: Moments, numel: int) -> dict[str, Any]:
+def statistics(found: PowerSums, numel: int) -> dict[str, Any]:
     """Return the statistics of a tensor from the sums over its elements.
 
     Returns
@@ -173,7 +173,7 @@ def _moduli(piece: Array) -> Array:
     return moduli
 
 
-def _row(m: Moments, *, integers: bool) -> dict[str, Any]:
+def _row(m: PowerSums, *, integers: bool) -> dict[str, Any]:
     infs = m.above + m.below
     row: dict[str, Any] = {}
     plain = _figures(m, integers=integers)
@@ -184,7 +184,7 @@ def _row(m: Moments, *, integers: bool) -> dict[str, Any]:
     return {**plain, "zeros": m.zeros, "nans": 0, "infs": 0}
 
 
-def _figures(m: Moments, *, integers: bool) -> dict[str, Any]:
+def _figures(m: PowerSums, *, integers: bool) -> dict[str, Any]:
     if not m.count:
         return {**dict.fromkeys(_FIGURES), "norm": 0.0}
     exact = int if integers else float
@@ -199,7 +199,7 @@ def _figures(m: Moments, *, integers: bool) -> dict[str, Any]:
     }
 
 
-def _ieee(m: Moments) -> dict[str, Any]:
+def _ieee(m: PowerSums) -> dict[str, Any]:
     std = "nan" if m.count + m.nans + m.above + m.below > 1 else None
     if m.nans:
         return {**dict.fromkeys(_FIGURES, "nan"), "std": std}

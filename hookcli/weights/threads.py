@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeAlias
 
-from hookcli.weights.figures import Moments, moments
+from hookcli.weights.figures import PowerSums, moments
 from hookcli.weights.stored import StoredTensor, Values
 from hookcli.weights.values import Reader, parts
 
@@ -21,10 +21,10 @@ _MOST_PARTS = 500  # of a batch
 _WAITING = 4  # batches of each thread that wait
 
 _Batch: TypeAlias = list[tuple[int, Values]]  # each with the position of its tensor
-_Sums: TypeAlias = list[tuple[int, Moments]]
+_Sums: TypeAlias = list[tuple[int, PowerSums]]
 
 
-def moments_of(tensors: Sequence[StoredTensor]) -> Iterator[Moments]:
+def moments_of(tensors: Sequence[StoredTensor]) -> Iterator[PowerSums]:
     """Yield the sums over the elements of each tensor, in their order.
 
     The figures do not depend on the number of threads.
@@ -33,18 +33,18 @@ def moments_of(tensors: Sequence[StoredTensor]) -> Iterator[Moments]:
     ------
     OSError, ValueError : a file changed or cannot be read.
     """
-    whole, current = Moments(), 0
+    whole, current = PowerSums(), 0
     for at, sums in _sums(tensors):
         while current < at:
             yield whole
-            whole, current = Moments(), current + 1
+            whole, current = PowerSums(), current + 1
         whole.join(sums)
     while current < len(tensors):
         yield whole
-        whole, current = Moments(), current + 1
+        whole, current = PowerSums(), current + 1
 
 
-def _sums(tensors: Sequence[StoredTensor]) -> Iterator[tuple[int, Moments]]:
+def _sums(tensors: Sequence[StoredTensor]) -> Iterator[tuple[int, PowerSums]]:
     threads = min(_processors(), _MOST_THREADS)
     if threads > 1 and sum(tensor.size for tensor in tensors) > _SMALL:
         yield from _in_threads(tensors, threads)
@@ -79,7 +79,7 @@ def _read(batch: _Batch, reader: Reader) -> _Sums:
     return [(at, moments(reader.pieces(part))) for at, part in batch]
 
 
-def _in_threads(tensors: Sequence[StoredTensor], threads: int) -> Iterator[tuple[int, Moments]]:
+def _in_threads(tensors: Sequence[StoredTensor], threads: int) -> Iterator[tuple[int, PowerSums]]:
     """Yield the sums of each part in order. Only a few batches wait, however many there are."""
     own = threading.local()
     readers: list[Reader] = []

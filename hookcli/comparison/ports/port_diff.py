@@ -25,7 +25,7 @@ from hookcli.comparison.ports.fused import FusedCalls, fused_calls
 from hookcli.comparison.ports.maps.fits import Made
 from hookcli.comparison.ports.maps.weight_map import folded, text_of
 from hookcli.comparison.ports.matches import CallMatcher, Groups, limit_of
-from hookcli.comparison.ports.port_finder import Found, PortFinder
+from hookcli.comparison.ports.port_finder import PortFinder, PortFinding
 from hookcli.comparison.ports.port_walk import PortWalk
 from hookcli.comparison.state import casts_of
 from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, coarser, judge_tensors, worst
@@ -151,12 +151,14 @@ def _flat(report: Report) -> set[str]:
     return flat | {row.name for row in report.buffers if len(row.shape) < 2}
 
 
-def _of_output(output: Sequence[TensorDiff]) -> Found | None:
+def _of_output(output: Sequence[TensorDiff]) -> PortFinding | None:
     bad = [one for one in output if one.status == "different"]
     if not bad:
         return None
     sentence = f"all calls with a counterpart agree, but the model's output {by_how_much(bad[0])}"
-    return Found(First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit))
+    return PortFinding(
+        First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit)
+    )
 
 
 def _with_fused(rows: Iterable[CallDiff], fused: Sequence[FusedCalls]) -> Iterator[CallDiff]:
@@ -229,7 +231,7 @@ def _warnings(
     b: Report,
     settings: PortSettings,
     output: Sequence[TensorDiff],
-    inside: Found | None,
+    inside: PortFinding | None,
 ) -> Iterator[str]:
     if inside is not None:
         yield f"the outputs of the models agree within tolerance, but {inside.first.sentence}"

@@ -24,7 +24,7 @@ Stretch = tuple[tuple[str | None, str | None], tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PortFinding:
     """The first difference, and the lines of both models between which it arises."""
 
     first: First
@@ -55,7 +55,7 @@ class PortFinder:
         self._matched_b = {order for match in matches for order in match.b}
         self._matched_a = {order for match in matches for order in match.a}
 
-    def first(self) -> Found | None:
+    def first(self) -> PortFinding | None:
         """Return the first difference among the calls."""
         ends = {max(fused.match.a): fused for fused in self._fused}
         for index, moment in enumerate(self._moments):
@@ -82,7 +82,7 @@ class PortFinder:
                 return later.kind == "enter" and self._walk.at(later) != "different"
         return False
 
-    def _of_fused(self, fused: FusedCalls) -> Found | None:
+    def _of_fused(self, fused: FusedCalls) -> PortFinding | None:
         """Return the difference of fused calls: of their inputs, or of what they return."""
         ours = join_names([named(ref(row)) for row in fused.ours], _SHOWN)
         theirs = join_names([named(ref(row)) for row in fused.theirs], _SHOWN)
@@ -103,9 +103,9 @@ class PortFinder:
             return None
         a, b = ref(fused.ours[-1]), ref(fused.theirs[-1])
         kind: Fault = "code" if fault == "code" else "output"
-        return Found(First(kind, a, b, None, None, sentence, worst.relative, worst.limit))
+        return PortFinding(First(kind, a, b, None, None, sentence, worst.relative, worst.limit))
 
-    def _at(self, index: int, moment: CallMoment) -> Found:
+    def _at(self, index: int, moment: CallMoment) -> PortFinding:
         row, partner = moment.row, self._pairs[moment.row.order]
         worst = self._walk.largest(moment)
         size = "differs" if worst is None else by_how_much(worst)
@@ -135,7 +135,7 @@ class PortFinder:
             alone = self._alone(index, around, after, moment)
             if alone:
                 sentence += f"; calls in between without a counterpart: {join_names(alone, _SHOWN)}"
-        return Found(
+        return PortFinding(
             First(
                 fault="output" if moment.kind == "leave" else "code" if within else "inputs",
                 a=ref(row),

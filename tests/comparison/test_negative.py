@@ -81,7 +81,7 @@ def test_a_refactored_model_with_another_output_differs():
     found = hookcli.diff(fused, split, X)
     assert found.verdict == "different"
     assert found.first.a.name == "qkv"
-    assert "qkv (Linear) and q (Linear), k (Linear) and v (Linear) get equal" in " ".join(
+    assert "qkv (Linear) and q (Linear), k (Linear), v (Linear) get equal" in " ".join(
         str(found).split()
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import hookcli
+from hookcli.cli.training.journal_start import with_journal
 from hookcli.cli.training.script_request import TrainingRequest
 from hookcli.interpreters.start import become_python, python_command
 from hookcli.worker.interpreter.start_failure import cannot_start
@@ -32,7 +33,7 @@ def launch(request: TrainingRequest) -> int:
 
     Raises
     ------
-    RequestError : the interpreter cannot be started.
+    RequestError : the interpreter cannot be started, or another run has the same output.
     """
     script = request.job.script
     before = ["-m"] if script.is_module else ["--"] if script.name.startswith("-") else []
@@ -49,6 +50,7 @@ def launch(request: TrainingRequest) -> int:
         from hookcli.cli.training.neutral_steps import plain_steps
 
         request = replace(request, end=replace(request.end, plain=plain_steps(request)))
+    request = with_journal(request)
     boot = {
         "python": python[0],
         "flags": python[1:],
@@ -63,6 +65,7 @@ def launch(request: TrainingRequest) -> int:
         "finish": python_command(sys.executable, _END.format(path=_path())),
         "quiet": request.end.console.quiet,
         "rank": request.end.rank,
+        "journal": request.end.journal,
     }
     file = _write(boot)
     return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)

@@ -50,7 +50,7 @@ class EndRequest:
 
     `rank` is the number of this process in torchrun. The training is compared with `earlier` ones,
     and its first steps with `plain` ones. Without a target on stdout, a summary is printed on
-    stderr.
+    stderr. `journal` is the file that the report replaces.
     """
 
     spec: Spec
@@ -60,6 +60,7 @@ class EndRequest:
     rank: int
     earlier: tuple[Earlier, ...] = ()
     plain: PlainSteps | None = None
+    journal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ def with_journal(request: TrainingRequest) -> TrainingRequest:
             "output": output,
             "script": request.job.script.name,
             "arguments": list(request.job.script.arguments),
+            "suppressions": [[s.rule, s.at, s.reason, s.place] for s in request.end.spec.suppressions],
         }
     )
     try:

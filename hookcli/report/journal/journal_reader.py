@@ -158,11 +158,14 @@ class JournalReader:
         """Whether the script has ended, and the whole report is here."""
         return self._final is not None
 
-    def is_running(self) -> bool:
-        """Return whether the process that writes the journal lives, as far as this can be known.
+    def is_empty(self) -> bool:
+        """Return whether nothing of a training was recorded so far."""
+        return self._final is None and self._report is None
 
-        On another machine, which may know no lock, a journal is taken as running that has a new
-        entry.
+    def is_running(self) -> bool:
+        """Return whether the process that writes the journal lives, as its lock on the file tells.
+
+        The lock of a process on another machine is seen if their file system shares locks.
         """
         return not self.is_final and is_locked(self.path) is True
 
@@ -176,7 +179,7 @@ class JournalReader:
         from hookcli.report.reading.validity import check_valid_training
         from hookcli.report.schema import training_from_json
 
-        if self._final is None and self._report is None:
+        if self.is_empty():
             raise RequestError(
                 f"{self.path} has no entry of a training",
                 place=self.path,

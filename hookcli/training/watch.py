@@ -409,6 +409,8 @@ class Watch:
 
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         step = record.end(inside)
+        if self._journal is not None:
+            self._journal.look_for_asks()
         root = record.root
         if root.began is not None:
             record.sampling.took(time.perf_counter() - root.began, sampled=step.sampled)

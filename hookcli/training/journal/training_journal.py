@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from hookcli.report.journal.journal_entries import final_line, report_line, steps_line
+from hookcli.report.journal.journal_entries import (
+    final_line,
+    note_line,
+    report_line,
+    steps_line,
+)
 from hookcli.report.journal.journal_file import JournalFile
 from hookcli.report.training import TrainingReport
 from hookcli.spec.training import JournalPlace
+from hookcli.training.journal.asked_steps import AskedSteps
 from hookcli.training.records import Record
 from hookcli.training.script.say import say
 
@@ -50,16 +57,26 @@ class TrainingJournal:
         self._most = _SPARE  # bytes of the file, beyond which it is written again
         self._latest = b""  # the last report
         self._has_failed = False
+        self._asked = AskedSteps(place.path, records, self._note)
         self.is_open = True
 
     def begin(self) -> None:
         """Write the first report, which has no record."""
         self._append(self._report_entry())
 
+    def look_for_asks(self) -> None:
+        """Look whether somebody asks for steps, before it is decided whether the next is sampled.
+
+        Each step calls it.
+        """
+        if self.is_open:
+            self._asked.look()
+
     def step_ended(self, ended: float, *, sampled: bool) -> None:
         """Write what is new, if it is time; `ended` is by time.perf_counter. Each step calls it."""
         if (sampled or ended >= self._due) and self.is_open:
             self.flush(sampled=sampled)
+            self._asked.step_ended()
 
     def flush(self, *, sampled: bool = True) -> None:
         """Write the rows that are new, and the report if it is time for it."""
@@ -110,6 +127,15 @@ class TrainingJournal:
         self._reported = _clock()
         self._cost = self._reported - begin
         return self._latest
+
+    def _note(self, values: Mapping[str, Any], *, answered: bool) -> None:
+        """Write an entry about a question; the answer is in the report and the rows before it."""
+        entries = []
+        if answered:
+            records = [record for record in self._records() if record.steps]
+            entries = [self._rows_of(record, self._number(record)) for record in records]
+            entries.append(self._report_entry())
+        self._append(b"".join((*entries, note_line(values, at=_wall(), up=self._up()))))
 
     def _append(self, data: bytes) -> bool:
         """Write entries; return whether that was possible. It is told once that it was not."""

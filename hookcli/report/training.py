@@ -28,7 +28,14 @@ class ScriptInfo:
     arguments: tuple[str, ...]
     is_module: bool
     ended: Literal[
-        "completed", "exit", "exception", "interrupted", "max_steps", "stopped", "running", "unknown"
+        "completed",
+        "exit",
+        "exception",
+        "interrupted",
+        "max_steps",
+        "stopped",
+        "running",
+        "unknown",
     ]
     status: ExitStatus | None
     error: str | None = absent()  # it is a field()

@@ -50,9 +50,10 @@ def ask(
     ],
     messages: ConsoleFlags,
 ) -> int:
-    """Ask a training that runs to observe steps in detail, and show them when they have ended.
+    """Observe further steps of a training that runs.
 
-    Nothing else of the training changes. It looks for a question at the end of each step.
+    They are shown when they have ended. Nothing else of the training changes. It looks for a
+    question at the end of each step.
     """
     console = messages.console()
 

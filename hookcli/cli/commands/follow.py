@@ -45,10 +45,11 @@ def follow(
     ],
     messages: ConsoleFlags,
 ) -> int:
-    """Look at a training while it runs: losses, gradient norms, speed and findings so far.
+    """Look at a training while it runs.
 
-    On a terminal the view is live until the training ends or you press q. Else a summary is printed
-    once. With -f or -o, files are written again as the training goes.
+    Its losses, gradient norms, speed and findings so far are shown. On a terminal the view is live
+    until the training ends or you press q. Else a summary is printed once. With -f or -o, files are
+    written again as the training goes.
     """
     console = messages.console()
 

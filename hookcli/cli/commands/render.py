@@ -41,7 +41,6 @@ EXAMPLES = (
     ("save a report, then show it again", "hookcli inspect model.py -f json=report.json"),
     ("as a table, the outer modules only", "hookcli render report.json --depth 1"),
     ("as Markdown, in a file", "hookcli render report.json -f markdown -o report.md"),
-    ("a training that was killed, as far as it came", "hookcli render run.json.journal"),
     ("join the ranks of a training", "hookcli render run.rank*.json -o run.json"),
 )
 

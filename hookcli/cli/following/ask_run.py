@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
@@ -16,6 +17,7 @@ from hookcli.console import Console
 from hookcli.diagnosis.early import judged_so_far
 from hookcli.errors import RequestError, Status
 from hookcli.formats.view import View
+from hookcli.plain_files import read_bytes
 from hookcli.report.files import read_any_report
 from hookcli.report.journal.ask_files import MOST_STEPS, ask_file, leave_ask, parse_range
 from hookcli.report.journal.journal_reader import JournalReader
@@ -31,9 +33,7 @@ _TICK = 0.2  # seconds between two looks at the journal
 _FREE = 10.0  # seconds for which an earlier question is waited for
 
 
-def ask_run(
-    name: str, steps: str, output: OutputFlags, console: Console, *, timeout: float
-) -> int:
+def ask_run(name: str, steps: str, output: OutputFlags, console: Console, *, timeout: float) -> int:
     """Ask a run, wait for the steps, and show them.
 
     Raises
@@ -76,7 +76,7 @@ def ask_run(
 
 def _running(files: Journaled) -> JournalReader:
     """Return the reader of a run that goes on; raises RequestError if it does not."""
-    if not os.path.exists(files.journal):  # noqa: PTH110  # as a string
+    if not files.has_journal():
         raise _ended(files)
     reader = JournalReader(files.journal)
     reader.update()
@@ -123,13 +123,9 @@ def _leave(files: Journaled, identity: str, steps: str) -> None:
 def _take_back(files: Journaled, identity: str) -> None:
     """Remove the question, if the run has not read it."""
     file = ask_file(files.journal)
-    try:
-        with open(file, encoding="ascii") as stream:  # noqa: PTH123  # as a string
-            is_own = identity in stream.read(1 << 12)
-        if is_own:
+    with contextlib.suppress(OSError):
+        if identity.encode() in read_bytes(file):
             os.unlink(file)  # noqa: PTH108  # as a string
-    except (OSError, ValueError):
-        return
 
 
 def _answer(
@@ -138,7 +134,7 @@ def _answer(
     """Wait for the answer, and return the first and the last of the steps."""
     told = False
     while True:
-        goes_on = os.path.exists(files.journal)  # noqa: PTH110  # as a string
+        goes_on = files.has_journal()
         if goes_on:
             reader.update()
         notes = [note for note in reader.asked if note.get("asked") == identity]
@@ -147,7 +143,7 @@ def _answer(
             raise RequestError(
                 f"the run does not observe these steps: {last.get('why')}",
                 place=files.output,
-                hint="ask for later steps, as in `hookcli ask run.json --steps 3`",
+                hint="run `hookcli ask run.json --steps 3` for the next 3 steps",
             )
         if last.get("state") == "answered" or (notes and (reader.is_final or not goes_on)):
             return _span(last)
@@ -172,7 +168,7 @@ def _span(note: dict[str, Any]) -> tuple[int, int]:
 
 
 def _report(files: Journaled, reader: JournalReader) -> TrainingReport:
-    if os.path.exists(files.journal):  # noqa: PTH110  # as a string
+    if files.has_journal():
         report = reader.report("running")
         if report.script.status is not None:
             return report
@@ -207,7 +203,9 @@ def _info(info: TrainingInfo, kept: list[int], first: int, last: int) -> Trainin
         sampled=tuple(info.sampled[i] for i in kept),
         steps=tuple(row for row in info.steps if first <= row.step <= last),
         updates=tuple(
-            replace(row, ratios=tuple(row.ratios[i] for i in kept if i < len(row.ratios)), local=None)
+            replace(
+                row, ratios=tuple(row.ratios[i] for i in kept if i < len(row.ratios)), local=None
+            )
             for row in info.updates
         ),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from enum import Enum
@@ -54,20 +53,24 @@ class FollowedRun:
         RequestError : a file cannot be read, or is not that of a training.
         """
         before = self.state
-        if not os.path.exists(self.files.journal):  # noqa: PTH110  # as a string
+        if not self.files.has_journal():
             self._read_report()
             return self.state != before
         is_alive = self._reader.is_running()  # before the last entries are read
         try:
             is_new = self._reader.update()
         except RequestError:
-            if os.path.exists(self.files.journal):  # noqa: PTH110  # it has not ended just now
+            if self.files.has_journal():  # it has not ended just now
                 raise
             return self.update()
         self.state = RunState.RUNNING if is_alive or self._may_be_alive() else RunState.KILLED
         if is_new or self.state != before:
             self._make_report()
         return is_new or self.state != before
+
+    def goes_on(self) -> bool:
+        """Return whether the process of the run lives, without reading what is new."""
+        return self._reader.is_running()
 
     def _may_be_alive(self) -> bool:
         """Return whether a script that has ended is being judged."""
@@ -85,8 +88,8 @@ class FollowedRun:
 
     def _make_report(self) -> None:
         try:
-            ended = "running" if self.state is RunState.RUNNING else "unknown"
-            report = self._reader.report(ended)
+            is_running = self.state is RunState.RUNNING
+            report = self._reader.report("running" if is_running else "unknown")
         except RequestError:
             if not self._reader.is_empty():
                 raise

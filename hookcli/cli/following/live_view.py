@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from hookcli.cli.following.followed_run import FollowedRun
 from hookcli.cli.following.run_view import render
-from hookcli.console import Console
+from hookcli.console import Console, stdout_is_terminal
 from hookcli.formats.view import View
 
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"  # another screen, no cursor
@@ -26,7 +27,7 @@ def is_possible() -> bool:
     except ImportError:
         return False
     try:
-        return sys.stdin.isatty() and sys.stdout.isatty()
+        return sys.stdin.isatty() and stdout_is_terminal()
     except (AttributeError, ValueError):
         return False
 
@@ -66,7 +67,7 @@ def show(
 
 def draw(text: str, console: Console) -> None:
     """Draw a text from the first line on, as many lines as fit."""
-    height = os.get_terminal_size(sys.stdout.fileno()).lines
+    height = shutil.get_terminal_size().lines
     lines = text.rstrip("\n").split("\n")[: max(1, height - 1)]
     whole = "".join(f"{line}{_CLEAR_LINE}\n" for line in lines)
     console.out(f"{_HOME}{whole}{_KEYS}{_CLEAR_LINE}{_CLEAR_BELOW}")

@@ -43,8 +43,10 @@ def build(run: FollowedRun, view: View) -> Document:
         return Document(name, (head,), [])
     records = report.records[:_RECORDS]
     blocks: list[Block] = [head]
-    for record in records:
-        blocks.append(LinesBlock([facts.title(record), *_curves(record, view), *_layers(record)]))
+    blocks += [
+        LinesBlock([facts.title(record), *_curves(record, view), *_layers(record)])
+        for record in records
+    ]
     blocks.append(common.verdict(merged(report), nothing_in_steps(report)))
     return Document(name, tuple(blocks), [])
 
@@ -115,6 +117,8 @@ def _layers(record: Report) -> Iterator[str]:
     if norms:
         norms.sort(reverse=True, key=lambda pair: pair[0])
         named = [f"{escape(name)} {figure(norm)}" for norm, name in norms[:_LAYERS]]
-        yield _line("layers", f"largest gradients {', '.join(named)}")
+        sampled = facts.training_of(record).sampled
+        when = f" at step {sampled[-1]:,}" if sampled else ""
+        yield _line("layers", f"largest gradients{when}: {', '.join(named)}")
     for problem in facts.problems(record):
         yield _line("", problem)

@@ -14,7 +14,7 @@ from hookcli._version import __version__
 from hookcli.errors import RequestError
 from hookcli.outputs.special_files import is_in_place
 from hookcli.report.journal.journal_entries import asks_of, header_line, journal_of
-from hookcli.report.journal.journal_file import JournalFile, JournalInUse
+from hookcli.report.journal.journal_file import JournalFile, JournalInUseError
 from hookcli.sentences import cannot_write
 from hookcli.spec.ranks import with_rank
 from hookcli.spec.training import JournalPlace
@@ -46,13 +46,15 @@ def with_journal(request: TrainingRequest) -> TrainingRequest:
             "output": output,
             "script": request.job.script.name,
             "arguments": list(request.job.script.arguments),
-            "suppressions": [[s.rule, s.at, s.reason, s.place] for s in request.end.spec.suppressions],
+            "suppressions": [
+                [s.rule, s.at, s.reason, s.place] for s in request.end.spec.suppressions
+            ],
         }
     )
     try:
         file = JournalFile.create(path)
         file.append(header)
-    except JournalInUse:
+    except JournalInUseError:
         raise RequestError(
             f"{output} is the output of a run that has not ended",
             place=path,

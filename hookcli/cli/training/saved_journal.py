@@ -61,6 +61,10 @@ class Journaled:
             return cls(name.removesuffix(SUFFIX), name)
         return cls(name, journal_of(name))
 
+    def has_journal(self) -> bool:
+        """Return whether the run has a journal, and so no report yet."""
+        return os.path.isfile(self.journal)  # noqa: PTH113  # never raises
+
     def check(self) -> None:
         """Check that the run exists.
 
@@ -68,5 +72,5 @@ class Journaled:
         ------
         RequestError : neither the output nor the journal exists.
         """
-        if not os.path.exists(self.journal) and not os.path.exists(self.output):  # noqa: PTH110
+        if not self.has_journal() and not os.path.exists(self.output):  # noqa: PTH110
             raise RequestError(missing_file(self.output), place=self.output, hint=_HINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 _BARS, _ASCII = "▁▂▃▄▅▆▇█", "_.-=+*#@"
 _BAD = "!"  # where a value is not finite
@@ -39,7 +40,7 @@ def _means(values: Sequence[float | None], width: int) -> list[float | None]:
     if len(values) <= width:
         return list(values)
     ends = [len(values) * i // width for i in range(width + 1)]
-    parts = [values[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [values[start:end] for start, end in pairwise(ends)]
     return [_mean([value for value in part if value is not None]) for part in parts]
 
 

@@ -3,7 +3,7 @@
 The first is the header. A `report` is the training so far, without the rows of its steps, and
 replaces the one before it; `steps` are rows that were added since. The last entry of a script that
 ended has the whole report, and is `final`. Each entry has the time `at` which it was written, in
-seconds since 1970, and the seconds that the training was `up`, which no change of the clock reaches.
+seconds since 1970, and for how many seconds the training was `up`, whatever the clock does.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ def header_line(values: Mapping[str, Any]) -> bytes:
     return to_line({"schema": JOURNAL_SCHEMA, **values}).encode()
 
 
-def report_line(
-    report: TrainingReport, numbers: Sequence[int], *, at: float, up: float
-) -> bytes:
+def report_line(report: TrainingReport, numbers: Sequence[int], *, at: float, up: float) -> bytes:
     """Return the entry of a training so far; `numbers` are those of its records in this journal."""
     records = tuple(
         record

@@ -14,7 +14,7 @@ _HIGH = 200  # descriptors of the script are lower, as without hookcli
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-class JournalInUse(Exception):
+class JournalInUseError(Exception):
     """Another run that lives writes this journal."""
 
 
@@ -36,14 +36,14 @@ class JournalFile:
 
         Raises
         ------
-        JournalInUse : another process writes it.
+        JournalInUseError : another process writes it.
         OSError : it cannot be created.
         """
         keep_previous(path)
         file = cls(path, _high(os.open(path, _FLAGS | os.O_CREAT, 0o666)))
         if not lock_file(file.handle) or file.size or not file.is_at_path():
             file.close()  # another run has begun meanwhile
-            raise JournalInUse
+            raise JournalInUseError
         return file
 
     def is_at_path(self) -> bool:
@@ -124,7 +124,7 @@ def keep_previous(path: str) -> None:
 
     Raises
     ------
-    JournalInUse : its process lives.
+    JournalInUseError : its process lives.
     OSError : it cannot be opened or renamed.
     """
     try:
@@ -133,7 +133,7 @@ def keep_previous(path: str) -> None:
         return
     try:
         if not lock_file(handle):
-            raise JournalInUse
+            raise JournalInUseError
         os.replace(path, path + PREVIOUS)  # noqa: PTH105  # as a string
     finally:
         os.close(handle)

@@ -250,4 +250,3 @@ def read_journal(path: str, text: bytes, *, living: bool) -> TrainingReport:
     if not reader.header:
         raise _not_journal(path)
     return reader.report("running" if living and reader.is_running() else "unknown")
-

@@ -65,7 +65,7 @@ class AskedSteps:
         if len(self._waiting) >= _MOST:
             self._refuse(asked, f"{_MOST} questions wait for their steps")
         elif not records:
-            self._refuse(asked, "no optimizer makes steps")
+            self._refuse(asked, "the script has made no step of an optimizer")
         elif not question.spans:
             now = max(record.steps.total for record in records)
             self._refuse(asked, f"these steps have passed: the next one is {now:,}")

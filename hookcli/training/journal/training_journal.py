@@ -119,9 +119,7 @@ class TrainingJournal:
         begin = _clock()
         report = self._report()
         by_name = {record.name: self._number(record) for record in self._records()}
-        numbers = [
-            by_name[info.record] for r in report.records if (info := r.training) is not None
-        ]
+        numbers = [by_name[info.record] for r in report.records if (info := r.training) is not None]
         self._latest = report_line(report, numbers, at=_wall(), up=self._up())
         self._known.update(numbers)
         self._reported = _clock()

@@ -165,7 +165,7 @@ OTHERS = {
     ("outputs/special_files.py", "_opened"),
     ("report/journal/ask_files.py", "_content"),
     ("report/journal/ask_files.py", "leave_ask"),
-    ("report/journal/journal_file.py", "__init__"),
+    ("report/journal/journal_file.py", "create"),
     ("report/journal/journal_reader.py", "update"),
     ("training/non_finite/isolated.py", "_limit_resources"),
     ("training/parallel/children.py", "reports"),

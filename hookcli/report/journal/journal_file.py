@@ -77,15 +77,15 @@ class JournalFile:
         OSError : they cannot be written, such as on a full disk.
         """
         self._check()
-        left = memoryview(data)
+        before, left = os.fstat(self.handle).st_size, memoryview(data)
         try:
             while left:
                 left = left[os.write(self.handle, left) :]
-        except OSError:
+        except BaseException:  # also what a handler of a signal raises
             with contextlib.suppress(OSError):
-                os.ftruncate(self.handle, self.size)
+                os.ftruncate(self.handle, before)
             raise
-        self.size += len(data)
+        self.size = before + len(data)
 
     def replace(self, data: bytes) -> None:
         """Write the file again, whole or not at all.

@@ -83,16 +83,23 @@ class TrainingJournal:
         now = _clock()
         records = [record for record in self._records() if record.steps]
         before = dict(self._written)
+        is_written = False
+        try:
+            is_written = self._write_new(records, now, sampled=sampled)
+        finally:
+            if not is_written:  # what is missing is written later
+                self._written = before
+                self._known.clear()
+        self._due = _clock() + (_EVERY if is_written else _AFTER_FAILURE)
+
+    def _write_new(self, records: Sequence[Record], now: float, *, sampled: bool) -> bool:
+        """Write what is new of these records; return whether that was possible."""
         entries = [self._rows_of(record, self._number(record)) for record in records]
         since = now - self._reported
         is_new = any(self._number(record) not in self._known for record in records)
         if is_new or (since > _SHARE * self._cost and (sampled or since > _RARE)):
             entries.append(self._report_entry())
-        is_written = self._append(b"".join(entries))
-        if not is_written:  # what is missing is written later
-            self._written = before
-            self._known.clear()
-        self._due = _clock() + (_EVERY if is_written else _AFTER_FAILURE)
+        return self._append(b"".join(entries))
 
     def _number(self, record: Record) -> int:
         return self._numbers.setdefault(id(record), len(self._numbers))

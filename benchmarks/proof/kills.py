@@ -133,6 +133,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     flags = parser.parse_args()
     chance = random.Random(flags.seed)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     failures, counts, plain = [], Counter(), {}
     for number in range(flags.kills):
         name, end = chance.choice([*TRAININGS]), ENDS[number % len(ENDS)]

@@ -22,7 +22,8 @@ from hookcli.training.script.say import say
 
 _EVERY = 1.0  # seconds between entries, at the end of a step
 _RARE = 30.0  # seconds between reports of the training so far, if no step is observed in detail
-_SHARE = 100  # a report of the training so far takes at most one part in so many of the time
+_FREE = 0.1  # seconds that reports of the training so far may always take
+_SHARE = 0.01  # of the time, beyond these
 _AFTER_FAILURE = 10.0  # seconds until it is tried again to write
 _SPARE = 4 << 20  # bytes by which the journal grows before it is written again, shorter
 _GROWTH = 3  # times its size when it was last written so
@@ -53,7 +54,8 @@ class TrainingJournal:
         self._numbers: dict[int, int] = {}  # of records, by their ids
         self._known: set[int] = set()  # numbers of records that the last report has
         self._written: dict[int, int] = {}  # the first step that may have changed, by number
-        self._reported, self._cost = self._began, 0.0
+        self._reported = self._began
+        self._cost = self._spent = 0.0  # seconds of the last report, and of all
         self._most = _SPARE  # bytes of the file, beyond which it is written again
         self._latest = b""  # the last report
         self._has_failed = False
@@ -97,7 +99,8 @@ class TrainingJournal:
         entries = [self._rows_of(record, self._number(record)) for record in records]
         since = now - self._reported
         is_new = any(self._number(record) not in self._known for record in records)
-        if is_new or (since > _SHARE * self._cost and (sampled or since > _RARE)):
+        is_affordable = self._spent + self._cost < _FREE + _SHARE * (now - self._began)
+        if is_new or (is_affordable and (sampled or since > _RARE)):
             entries.append(self._report_entry())
         return self._append(b"".join(entries))
 
@@ -131,6 +134,7 @@ class TrainingJournal:
         self._known.update(numbers)
         self._reported = _clock()
         self._cost = self._reported - begin
+        self._spent += self._cost
         return self._latest
 
     def _note(self, values: Mapping[str, Any], *, answered: bool) -> None:

@@ -169,10 +169,7 @@ def _span(note: dict[str, Any]) -> tuple[int, int]:
 
 def _report(files: Journaled, reader: JournalReader) -> TrainingReport:
     if files.has_journal():
-        report = reader.report("running")
-        if report.script.status is not None:
-            return report
-        return judged_so_far(report, suppressions_of(reader.header))
+        return judged_so_far(reader.report("running"), suppressions_of(reader.header))
     report_or_other = read_any_report(files.output)
     if isinstance(report_or_other, Report):
         raise _ended(files)

@@ -55,13 +55,14 @@ class Findings:
         """Look at the journal until the run has ended; raises HookcliError when it is gone."""
         while os.path.exists(self._watch.journal):  # noqa: PTH110  # as a string
             begin = time.monotonic()
-            if self._run.update() and self._run.report is not None:
-                self.tell(self._run.report)
+            is_new, report = self._run.update(), self._run.report
+            if report is not None and report.script.status is not None:
+                return  # the summary of the run tells the rest
+            if is_new and report is not None:
+                self.tell(report)
             if self._run.state is RunState.KILLED:
                 self._tell_end()
                 return
-            if self._run.report is not None and self._run.report.script.status is not None:
-                return  # the end of the run tells what it finds
             self._wait(_SHARE * (time.monotonic() - begin))
 
     def _wait(self, seconds: float) -> None:

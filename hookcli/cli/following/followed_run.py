@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections import deque
 from enum import Enum
@@ -15,7 +16,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 
 _WINDOW = 30.0  # seconds over which the speed is measured
-_QUIET = 60.0  # seconds without an entry after which a run on another machine may have ended
+_QUIET = 60.0  # seconds for which a script that has ended may be judged
 
 
 class RunState(Enum):
@@ -73,8 +74,13 @@ class FollowedRun:
         return self._reader.is_running()
 
     def _may_be_alive(self) -> bool:
-        """Return whether a script that has ended is being judged."""
-        return self._reader.is_final and (self.age() or 0.0) < _QUIET
+        """Return whether a script that has ended is being judged, or runs on another machine.
+
+        Nothing is known of the processes of that machine: the age of the last entry tells.
+        """
+        if self._reader.is_final:
+            return (self.age() or 0.0) < _QUIET
+        return self._reader.header.get("host") != platform.node()
 
     def _read_report(self) -> None:
         report = read_any_report(self.files.output)
@@ -97,9 +103,7 @@ class FollowedRun:
             if self.state is RunState.RUNNING:
                 self.state = RunState.STARTING
             return
-        if report.script.status is None:
-            report = judged_so_far(report, suppressions_of(self._reader.header))
-        self.report = report
+        self.report = judged_so_far(report, suppressions_of(self._reader.header))
         self._speeds.append((self._reader.up, self.steps()))
         while len(self._speeds) > 2 and self._speeds[-1][0] - self._speeds[0][0] > _WINDOW:
             self._speeds.popleft()

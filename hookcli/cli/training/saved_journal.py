@@ -28,13 +28,14 @@ def read_judged(file: str) -> Report | TrainingReport | WeightsReport:
     ------
     RequestError : the file cannot be read, or is not a report or a journal.
     """
-    report = read_saved(file)
-    if not isinstance(report, TrainingReport) or report.script.status is not None:
+    report, files = read_saved(file), Journaled.of(file)
+    if not isinstance(report, TrainingReport):
         return report
-    reader = JournalReader(Journaled.of(file).journal)
-    if file != "-":
+    if files.has_journal():
+        reader = JournalReader(files.journal)
         reader.update()
-    return judged_so_far(report, suppressions_of(reader.header))
+        return judged_so_far(report, suppressions_of(reader.header))
+    return judged_so_far(report) if report.script.status is None else report  # a journal on stdin
 
 
 def suppressions_of(header: Mapping[str, Any]) -> tuple[Suppression, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from hookcli.handler_errors import is_of_handler
 from hookcli.report.journal.journal_entries import (
     final_line,
     note_line,
@@ -64,7 +65,7 @@ class TrainingJournal:
 
     def begin(self) -> None:
         """Write the first report, which has no record."""
-        self._append(self._report_entry())
+        self._safely(lambda: self._append(self._report_entry()))
 
     def look_for_asks(self) -> None:
         """Look whether somebody asks for steps, before it is decided whether the next is sampled.
@@ -72,15 +73,28 @@ class TrainingJournal:
         Each step calls it.
         """
         if self.is_open:
-            self._asked.look()
+            self._safely(self._asked.look)
 
     def step_ended(self, ended: float, *, sampled: bool) -> None:
         """Write what is new, if it is time; `ended` is by time.perf_counter. Each step calls it."""
         if (sampled or ended >= self._due) and self.is_open:
-            self.flush(sampled=sampled)
-            self._asked.step_ended()
+            self._safely(lambda: self._flush(sampled=sampled))
+            self._safely(self._asked.step_ended)
 
-    def flush(self, *, sampled: bool = True) -> None:
+    def _safely(self, write: Callable[[], object]) -> None:
+        """Call a function. An error of it ends the journal, and not the observation.
+
+        What a handler of a signal raises meanwhile is the script's own, and is raised.
+        """
+        try:
+            write()
+        except Exception as error:
+            if is_of_handler(error):
+                raise
+            self.stop()
+            say(f"hookcli: the journal ends, training goes on: {type(error).__name__}: {error}")
+
+    def _flush(self, *, sampled: bool) -> None:
         """Write the rows that are new, and the report if it is time for it."""
         now = _clock()
         records = [record for record in self._records() if record.steps]
@@ -171,7 +185,7 @@ class TrainingJournal:
     def finish(self, report: TrainingReport) -> None:
         """Write the whole report, of a script that has ended."""
         self.is_open = False
-        self._append(final_line(report, at=_wall(), up=self._up()))
+        self._safely(lambda: self._append(final_line(report, at=_wall(), up=self._up())))
 
     def stop(self) -> None:
         """Write nothing more, such as in a forked process."""

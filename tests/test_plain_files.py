@@ -163,7 +163,6 @@ OTHERS = {
     ("models/sources/torch_files.py", "of_pickle"),
     ("models/torchscript/load.py", "_read"),
     ("outputs/special_files.py", "_opened"),
-    ("report/journal/ask_files.py", "_content"),
     ("report/journal/ask_files.py", "leave_ask"),
     ("report/journal/journal_file.py", "create"),
     ("report/journal/journal_reader.py", "update"),

@@ -84,9 +84,9 @@ def journal_instead(path: str) -> str:
 
     A run removes its journal after it has written its report, so that the journal is newer.
     """
-    if path in {"", "-"}:
+    if path in {"", "-"} or "\0" in path:
         return path
-    journal = journal_of(path)
+    journal = journal_of(os.path.realpath(path))  # a link is kept, and its target replaced
     return journal if os.path.isfile(journal) else path  # noqa: PTH113  # never raises
 
 

@@ -60,7 +60,7 @@ class Journaled:
         """Return both paths for one of them."""
         if name.endswith(SUFFIX):
             return cls(name.removesuffix(SUFFIX), name)
-        return cls(name, journal_of(name))
+        return cls(name, journal_of(os.path.realpath(name)))  # as a run names it
 
     def has_journal(self) -> bool:
         """Return whether the run has a journal, and so no report yet."""

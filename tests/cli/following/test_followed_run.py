@@ -98,6 +98,13 @@ def test_the_last_entry_of_a_run_is_its_speed_until_another_comes(journal):
     assert run.speed() == 2.0  # two steps in the last second
 
 
+def test_a_link_to_the_output_finds_the_journal_beside_its_target(journal, tmp_path):
+    file = journal(1.0)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "last.json").symlink_to(file)
+    assert read_judged(str(tmp_path / "links" / "last.json")).script.ended == "unknown"
+
+
 @pytest.mark.parametrize("rows", [None, 3, [3], [["a", "b", "c"]], [["a", "b", "c", 4]]])
 def test_suppressions_that_no_run_has_written_are_dropped(rows):
     assert suppressions_of({"suppressions": rows}) == ()

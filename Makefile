@@ -69,6 +69,7 @@ nightly: $(BROWSER)
 	$(BIN)/python -m benchmarks.proof.scripted
 	$(BIN)/python -m benchmarks.proof.training_scripts
 	$(BIN)/python -m benchmarks.proof.training_alarms
+	$(BIN)/python -m benchmarks.proof.kills
 
 # Measure the branch coverage of the package, and list the files below 95 %. All processes of the
 # tests are traced, which takes half as long again. `coverage report -m FILE` shows the lines.

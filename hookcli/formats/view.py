@@ -43,6 +43,7 @@ class View:
     exit_status: int | None = None  # of the command, if the command line renders
     root: str = ""  # the absolute folder that paths are relative to, or ""
     start: str = ""  # the absolute folder that relative places start from
+    reload: int | None = None  # seconds after which a page loads itself again, as it is rewritten
 
     @property
     def asked(self) -> tuple[str, ...] | None:

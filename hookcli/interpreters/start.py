@@ -90,6 +90,32 @@ def start_python(command: list[str], **options: "Any") -> "subprocess.Popen[Any]
     return subprocess.Popen(command, **options)
 
 
+def start_apart(command: list[str], *, stderr: bool) -> None:
+    """Start a command of `python_command` as no child of this process and in another session.
+
+    It has no stdin and no stdout; with `stderr` it has that of this process.
+
+    Raises
+    ------
+    OSError : it cannot be started.
+
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1) if stderr else (0, 1, 2):
+            os.dup2(null, number)
+        os.execv(command[0], command)
+    finally:
+        os._exit(1)
+
+
 def run_python(
     command: list[str], timeout: float | None = None, **options: "Any"
 ) -> "subprocess.CompletedProcess[Any]":

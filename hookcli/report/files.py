@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import sys
 from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
+from hookcli.report.journal.journal_entries import journal_of
+from hookcli.report.journal.journal_reader import is_journal, read_journal
 from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA
 from hookcli.sentences import cannot_read
 
@@ -63,11 +66,28 @@ def read_any_report(path: str) -> Report | TrainingReport:
 
 
 def read_saved(path: str) -> Report | TrainingReport | WeightsReport:
-    """Read a report, that of a training script, or that of weights; raises as above."""
+    """Read a report, that of a training script, or that of weights; raises as above.
+
+    The journal of a training that has no report yet is read too; its report is not judged.
+    """
+    path = journal_instead(path)
     text = _read_text(path)
+    if is_journal(text):
+        return read_journal(path, text, living=path != "-")
     if _WEIGHTS.search(text):
         return _weights_report(path, text)
     return _training_report(path, text) if is_training(text) else _report(path, text)
+
+
+def journal_instead(path: str) -> str:
+    """Return the journal of the run that writes this file, if it has one; else the file.
+
+    A run removes its journal after it has written its report, so that the journal is newer.
+    """
+    if path in {"", "-"} or "\0" in path:
+        return path
+    journal = journal_of(os.path.realpath(path))  # a link is kept, and its target replaced
+    return journal if os.path.isfile(journal) else path  # noqa: PTH113  # never raises
 
 
 def is_training(text: bytes) -> bool:

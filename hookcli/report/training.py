@@ -19,15 +19,25 @@ class ScriptInfo:
 
     `name` is its path as typed, or a module if `is_module`. `ended` tells how: "completed" at its
     last line, "exit" by sys.exit, "exception", "interrupted" by Ctrl-C, "max_steps", "stopped" by
-    --stop-on. `status` is its exit status. `error` is the last line of its traceback, and `place`
-    the line in the user's source.
+    --stop-on. In a report that was made of a journal it is "running", or "unknown" if no end was
+    recorded, as of a process that was killed. `status` is its exit status; None if that is not
+    known. `error` is the last line of its traceback, and `place` the line in the user's source.
     """
 
     name: str
     arguments: tuple[str, ...]
     is_module: bool
-    ended: Literal["completed", "exit", "exception", "interrupted", "max_steps", "stopped"]
-    status: ExitStatus
+    ended: Literal[
+        "completed",
+        "exit",
+        "exception",
+        "interrupted",
+        "max_steps",
+        "stopped",
+        "running",
+        "unknown",
+    ]
+    status: ExitStatus | None
     error: str | None = absent()  # it is a field()
     place: str | None = absent()  # it is a field()
 

@@ -304,6 +304,7 @@ def _advice_about(first: FirstNonFinite, report: TrainingReport) -> str | None:
 
 RULE = Rule(
     name="finite",
+    early=True,
     severity="error",
     safe=True,
     looks_at="values",

@@ -125,7 +125,8 @@ class Rule:
 
     A rule `of_training` is always judged for a training of `hookcli run`: by `judge` for each
     record, and by `judge_run`, if there is one, for the training as a whole. It looks at the steps
-    that were observed in detail, or at `every_step`.
+    that were observed in detail, or at `every_step`. What an `early` rule finds stays true in all
+    later steps, so that it is told while the script runs.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Rule:
     diagnoses: bool = False
     of_training: bool = False
     every_step: bool = False
+    early: bool = False
     looks_at: str = ""
     needs: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()
     watches: Callable[[Options], tuple[ProbeRequest, ...]] = lambda _options: ()

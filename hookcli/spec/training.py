@@ -107,6 +107,19 @@ class TrainingSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalPlace:
+    """The journal of a run.
+
+    It has an absolute path, a descriptor in the script's process, and the first of its entries,
+    which is written.
+    """
+
+    path: str
+    handle: int
+    header: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """The whole task of the process that runs the script.
 
@@ -114,6 +127,7 @@ class RunJob:
     `batch` is the path of the file for the batch of a step that is not finite; None if it is not
     saved. If it is `timed`, the report has the times of the steps; two runs of a script then give
     different reports. `child_of` names the process that has started this one, if the script did.
+    `journal` is where the record is written as the training goes; None if it is not.
     """
 
     script: ScriptSpec
@@ -123,3 +137,4 @@ class RunJob:
     verbose: bool = False
     timed: bool = False
     child_of: str | None = None
+    journal: JournalPlace | None = None

@@ -44,7 +44,8 @@ class Resting:
             return
         record = records[0]
         until = self._rests.until(record.steps)
-        if until is None:
+        asked = record.sampling.next_asked(record.steps.total) if record.sampling.asked else None
+        if until is None or (asked is not None and asked < until):
             return
         if not self._may_begin(record):
             self._rests.stop()

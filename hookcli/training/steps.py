@@ -197,6 +197,16 @@ class Steps:
         self.read()
         return tuple(step.row() for step in self._steps)
 
+    def rows_from(self, first: int) -> tuple[StepRow, ...]:
+        """Return the rows that were kept, from a step on. Values on a GPU are waited for."""
+        self.read()
+        found: list[TrainingStep] = []
+        for step in reversed(self._steps):
+            if step.step < first:
+                break
+            found.append(step)
+        return tuple(step.row() for step in reversed(found))
+
     def times(self, zero: float) -> list[tuple[int, float, float]]:
         """Return (step, start, end) of the rows, in microseconds since `zero`."""
         return [

@@ -40,6 +40,7 @@ from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.compiled.eager_samples import EagerSamples
 from hookcli.training.compiled.graph_layers import GraphLayers
 from hookcli.training.guard import Guard
+from hookcli.training.journal.training_journal import TrainingJournal
 from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
@@ -102,6 +103,9 @@ class Watch:
         self._resting = Resting(
             self._seen, self._guard, self._calls, self._backward, self._observers
         )
+        self._journal: TrainingJournal | None = None
+        if job.journal is not None:
+            self._journal = TrainingJournal(job.journal, self._records, self._so_far)
 
     # The beginning and the end.
 
@@ -118,6 +122,8 @@ class Watch:
         self._children.start()
         if self._seen.ranks is not None:
             self._seen.ranks.open()
+        if self._journal is not None:
+            self._journal.begin()
 
     def _failed(self, reason: str, details: str) -> None:
         known, self._seen.detached = self._seen.detached, self._seen.detached or reason
@@ -142,6 +148,8 @@ class Watch:
         After an error they stay until now, because PyTorch may have been iterating over them.
         """
         self._guard.is_open = False
+        if self._journal is not None:
+            self._journal.stop()
         self._calls.unhook()
         self._calls.forget_end()
         for handle in self._handles:
@@ -171,6 +179,8 @@ class Watch:
         self._seen.notes += self._inside.notes()
         report = self._with_facts(self._seen.report(records, script))
         self._guard.is_open = True
+        if self._journal is not None:
+            self._guard(self._journal.finish)(report)
         self.others = self._guard(self._seen.exchange)(report, wait=script.status == 0) or []
         self.children = self._guard(self._children.reports)() or []
         self._guard.is_open = False
@@ -181,6 +191,20 @@ class Watch:
     def has_steps(self) -> bool:
         """Return whether a training step was seen."""
         return bool(self._seen.records or self._seen.by_hand)
+
+    def _records(self) -> list[Record]:
+        """Return the records that the report has so far."""
+        seen = self._seen
+        records = [*seen.records, *(by_hand.record for by_hand in seen.by_hand.values())]
+        return [record for record in records if seen.is_wanted(record.root)]
+
+    def _so_far(self) -> TrainingReport:
+        """Return the report of the training so far."""
+        script = self._seen.job.script
+        info = ScriptInfo(script.name, script.arguments, script.is_module, "running", None)
+        with own_imports():
+            report = self._seen.report(self._seen.record_reports(final=False), info)
+            return self._with_facts(report)
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()
@@ -232,6 +256,7 @@ class Watch:
             if by_hand is not None and by_hand.is_new(root):
                 root.pause()
                 root.ended_step(by_hand.step - 1)
+                self._note_in_journal([by_hand.record])
         record = self._trained.last_of.get(id(root))
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
@@ -365,6 +390,7 @@ class Watch:
         self._backward.ended_step()
         if self._seen.compiles:
             self._inside.after_steps(sampled=self._next_is_sampled())
+        self._note_in_journal(records)
         self._after_steps(records)
         if not self._stepping:
             self._resting.step_ended(optimizer, records)
@@ -383,6 +409,8 @@ class Watch:
 
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         step = record.end(inside)
+        if self._journal is not None:
+            self._journal.look_for_asks()
         root = record.root
         if root.began is not None:
             record.sampling.took(time.perf_counter() - root.began, sampled=step.sampled)
@@ -397,6 +425,15 @@ class Watch:
         if record.is_never_zeroed or next_is_sampled:
             record.keep_gradient_norms()
             self._backward.awaited.add(id(record))
+
+    def _note_in_journal(self, records: Sequence[Record]) -> None:
+        """Write what these records have seen to the journal, if it is time."""
+        if self._journal is None:
+            return
+        last = [step for record in records if (step := record.steps.last) is not None]
+        if last:
+            sampled = any(step.sampled for step in last)
+            self._journal.step_ended(last[-1].ended, sampled=sampled)
 
     def _note_order(self, record: Record) -> None:
         """Note the records of other roots and optimizers that stepped since this one did."""
@@ -507,6 +544,7 @@ class Watch:
         for record in records:
             self._end_step(record)
         self._backward.pending.clear()
+        self._note_in_journal(records)
         self._after_steps(records)
 
 

@@ -471,6 +471,7 @@ WRITERS = {
     "actions/debugger.py": "a byte of memory that is shared",
     "console.py": "all of the command line; it escapes",
     "report/sinks.py": "events as JSON, in the file of --stream",
+    "report/journal/journal_file.py": "entries of a journal, as JSON",
     "training/script/ending.py": "the traceback of a script, as Python writes it",
     "training/script/say.py": "lines while a script runs: harmless()",
     "training/script/verdict.py": "a byte in a pipe of hookcli's",

@@ -8,7 +8,7 @@ from __future__ import annotations
 # In the order of --help.
 GROUPS = {
     "Inspect a model": ("inspect", "grads", "trace"),
-    "Observe a training": ("run",),
+    "Observe a training": ("run", "follow", "ask"),
     "Compare and check": ("check", "diff", "snapshot"),
     "Configuration and reference": ("init", "list", "explain", "render", "schema"),
 }

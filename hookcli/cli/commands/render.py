@@ -13,7 +13,6 @@ from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
 from hookcli.formats.results import REPORTS
-from hookcli.report.files import read_saved
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.report.weights.weights_report import WeightsReport
@@ -25,8 +24,8 @@ class SavedFlags:
     """The saved report, and which of its events to show."""
 
     reports: tuple[str, ...] = argument(
-        "A saved report; - reads stdin. Several: those of the ranks of one training, which are "
-        "joined.",
+        "A saved report; - reads stdin. A training that still runs, or was killed, has a journal "
+        "beside it. Several: those of the ranks of one training, which are joined.",
         metavar="REPORT.json...",
     )
     kinds: str | None = option(
@@ -53,7 +52,9 @@ def _fail_on(report: Report | TrainingReport | WeightsReport) -> FailOn:
 
 def _read(files: tuple[str, ...]) -> Report | TrainingReport | WeightsReport:
     if len(files) == 1:
-        return read_saved(files[0])
+        from hookcli.cli.training.saved_journal import read_judged
+
+        return read_judged(files[0])
     from hookcli.cli.training.joined_files import read_joined
 
     return read_joined(files)

@@ -12,6 +12,7 @@ from hookcli.cli.flags.signatures import option
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.training import DEFAULT_STEPS, CompiledMode, StopOn
 
+FindingLevel: TypeAlias = Literal["error", "warning"]
 TrainingPreset: TypeAlias = Literal["grads", "trace", "inspect"]
 
 
@@ -125,6 +126,19 @@ class TrainingFlags:
         "own status is 0.",
         section="Checks",
         default="never",
+    )
+    notify: FindingLevel | None = option(
+        "--notify",
+        text="Print a line on stderr as soon as a rule finds something of this severity or above "
+        "that later steps cannot undo; requires -o.",
+        section="Checks",
+    )
+    on_finding: str | None = option(
+        "--on-finding",
+        metavar="COMMAND",
+        text="Run COMMAND for each such finding, with the finding as JSON on its stdin; no shell, "
+        "at most 60 s; requires -o.",
+        section="Checks",
     )
     against: str | None = option(
         "--against",

@@ -17,6 +17,7 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout
 from hookcli.cli.rank_files import write_own, write_rank
+from hookcli.cli.training.journal_start import remove_journal
 from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import InterruptedRun, RequestError, Status
 from hookcli.formats.training.summary import render as summary
@@ -78,8 +79,11 @@ def end_of_run() -> int:
     others = [other for _ in range(_count(sys.stdin.buffer)) if (other := _part(sys.stdin.buffer))]
     end: EndRequest = pickle.loads(request)
     status = reporting(end.console, lambda: finish(end, text, others))
-    if status not in {Status.FINE, FOUND} and not end.rank:
-        reporting(end.console, lambda: _keep(end, text))
+    if status not in {Status.FINE, FOUND}:
+        if not end.rank:
+            reporting(end.console, lambda: _keep(end, text))
+    elif end.journal is not None:
+        remove_journal(end.journal)
     return status
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import marshal
 import os
 import pickle
@@ -12,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import hookcli
+from hookcli.cli.training.journal_start import with_journal
 from hookcli.cli.training.script_request import TrainingRequest
-from hookcli.interpreters.start import become_python, python_command
+from hookcli.interpreters.start import become_python, python_command, start_apart
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
@@ -25,6 +28,11 @@ sys.path[:] = {path!r}
 from hookcli.cli.training.end_of_run import main
 main()
 """
+_WATCH_FINDINGS = """\
+sys.path[:] = {path!r}
+from hookcli.cli.following.finding_watch import main
+main()
+"""
 
 
 def launch(request: TrainingRequest) -> int:
@@ -32,7 +40,7 @@ def launch(request: TrainingRequest) -> int:
 
     Raises
     ------
-    RequestError : the interpreter cannot be started.
+    RequestError : the interpreter cannot be started, or another run has the same output.
     """
     script = request.job.script
     before = ["-m"] if script.is_module else ["--"] if script.name.startswith("-") else []
@@ -49,6 +57,9 @@ def launch(request: TrainingRequest) -> int:
         from hookcli.cli.training.neutral_steps import plain_steps
 
         request = replace(request, end=replace(request.end, plain=plain_steps(request)))
+    request = with_journal(request)
+    if request.watch is not None:
+        _watch_findings(request)
     boot = {
         "python": python[0],
         "flags": python[1:],
@@ -63,9 +74,19 @@ def launch(request: TrainingRequest) -> int:
         "finish": python_command(sys.executable, _END.format(path=_path())),
         "quiet": request.end.console.quiet,
         "rank": request.end.rank,
+        "journal": request.end.journal,
     }
     file = _write(boot)
     return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
+
+
+def _watch_findings(request: TrainingRequest) -> None:
+    """Start the process that tells findings while the script runs."""
+    if request.watch is None or request.end.journal is None:
+        return
+    watch = dataclasses.asdict(dataclasses.replace(request.watch, journal=request.end.journal))
+    code = _WATCH_FINDINGS.format(path=_path())
+    start_apart(python_command(sys.executable, code, json.dumps(watch)), stderr=True)
 
 
 def _path() -> list[str]:

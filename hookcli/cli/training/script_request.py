@@ -6,6 +6,8 @@ import dataclasses
 import errno
 import importlib.util
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +38,7 @@ from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
-    from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
+    from hookcli.cli.flags.script_options import FindingLevel, ScriptFlags, TrainingFlags
     from hookcli.cli.training.against import Earlier
     from hookcli.cli.training.neutral_steps import PlainSteps
 
@@ -50,7 +52,7 @@ class EndRequest:
 
     `rank` is the number of this process in torchrun. The training is compared with `earlier` ones,
     and its first steps with `plain` ones. Without a target on stdout, a summary is printed on
-    stderr.
+    stderr. `journal` is the file that the report replaces.
     """
 
     spec: Spec
@@ -60,19 +62,35 @@ class EndRequest:
     rank: int
     earlier: tuple[Earlier, ...] = ()
     plain: PlainSteps | None = None
+    journal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingWatch:
+    """What is done with a finding while the script runs, if it has at least the `level`.
+
+    It is told on stderr if `tells`, and given to a `command`. `journal` is that of the run.
+    """
+
+    journal: str
+    level: FindingLevel
+    tells: bool
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
     """A command line of `hookcli run`, checked as far as possible before the script runs.
 
-    `verify_neutral`: the first steps run without hooks in compiled code before.
+    `verify_neutral`: the first steps run without hooks in compiled code before. `watch` is what is
+    done with findings while the script runs.
     """
 
     python: Interpreter
     job: RunJob
     end: EndRequest
     verify_neutral: bool = False
+    watch: FindingWatch | None = None
 
 
 def training_request(
@@ -149,7 +167,49 @@ def training_request(
         rank=number,
         earlier=earlier,
     )
-    return TrainingRequest(python, job, end, script.verify_neutral)
+    watch = _finding_watch(training, targets)
+    return TrainingRequest(python, job, end, script.verify_neutral, watch)
+
+
+def _finding_watch(training: TrainingFlags, targets: Sequence[Target]) -> FindingWatch | None:
+    """Return what is done with findings while the script runs.
+
+    Raises
+    ------
+    RequestError : there is no output, or the command does not exist.
+    """
+    if training.notify is None and training.on_finding is None:
+        return None
+    place = "--notify" if training.on_finding is None else f"--on-finding {training.on_finding}"
+    if os.name == "nt" or not any(target.file is not None for target in targets):
+        raise RequestError(
+            f"{place.partition(' ')[0]} requires a file with the record of the run",
+            place=place,
+            hint="add `-o run.json`; Windows has no record while a script runs",
+        )
+    command: tuple[str, ...] = ()
+    if training.on_finding is not None:
+        command = _checked_command(training.on_finding, place)
+    return FindingWatch("", training.notify or "warning", training.notify is not None, command)
+
+
+def _checked_command(text: str, place: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RequestError(
+            f"the command cannot be split into words: {error}",
+            place=place,
+            hint="close the quotes, or put the command into a file",
+        ) from None
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        raise RequestError(
+            f"command not found: {words[0] if words else repr(text)}",
+            place=place,
+            hint="name a program that exists; no shell runs it",
+        )
+    return (os.path.abspath(program), *words[1:])  # noqa: PTH100  # the script may change the folder
 
 
 def _check_neutral(flags: ScriptFlags, script: ScriptSpec, *, is_rank: bool) -> None:

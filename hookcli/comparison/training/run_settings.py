@@ -48,7 +48,7 @@ def _of_run(report: TrainingReport) -> dict[str, str | None]:
         "script": f"-m {script.name}" if script.is_module else script.name,
         "arguments": shlex.join(script.arguments) or None,
         "end": script.ended if script.error is None else f"{script.ended}: {script.error}",
-        "exit status": str(script.status),
+        "exit status": "unknown" if script.status is None else str(script.status),
         "torch": environment.torch,
         "python": environment.python,
         "platform": environment.platform,

@@ -66,11 +66,18 @@ def _environment() -> Environment:
 
 
 def write_page(
-    entry: str, header: Header, data: dict[str, Any], *, diagram: bool = False, lines: bool = False
+    entry: str,
+    header: Header,
+    data: dict[str, Any],
+    *,
+    diagram: bool = False,
+    lines: bool = False,
+    reload: int | None = None,
 ) -> str:
     """Return the page as one html file that needs no other, and that makes no request.
 
-    `entry` is the script that shows the data. `diagram` and `lines` add the libraries for them.
+    `entry` is the script that shows the data. `diagram` and `lines` add the libraries for them. A
+    page of a run that goes on loads its own file again after `reload` seconds.
     """
     parts = assets(entry, diagram=diagram, lines=lines)
     policy = "; ".join(
@@ -93,4 +100,5 @@ def write_page(
         packed=parts.packed,
         policy=policy,
         version=__version__,
+        reload=reload,
     )

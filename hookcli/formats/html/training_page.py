@@ -30,7 +30,12 @@ def render(report: TrainingReport, view: View) -> str:
         "records": [record(row, training_of(row).record) for row in report.records],
     }
     return write_page(
-        "training.js", _header(report, whole, references), data, diagram=True, lines=True
+        "training.js",
+        _header(report, whole, references),
+        data,
+        diagram=True,
+        lines=True,
+        reload=view.reload,
     )
 
 

@@ -179,6 +179,8 @@ _ENDINGS: dict[str, Callable[[TrainingReport], str]] = {
     "interrupted": lambda report: "interrupted",
     "max_steps": lambda report: f"ended by --max-steps {report.tracking.max_steps}",
     "stopped": lambda report: f"stopped by --stop-on {escape(report.tracking.stop_on or '')}",
+    "running": lambda _report: "still running",
+    "unknown": lambda _report: "no end was recorded",
 }
 
 

@@ -61,6 +61,7 @@ def _is_swapped(shape: list[int], samples: int, batch_first: bool) -> bool:
 
 RULE = Rule(
     name="batch_dimension",
+    early=True,
     severity="warning",
     of_training=True,
     looks_at="sequences",

@@ -47,6 +47,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
 
 RULE = Rule(
     name="label_shift",
+    early=True,
     severity="warning",
     of_training=True,
     looks_at="labels",

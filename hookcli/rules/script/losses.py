@@ -293,6 +293,7 @@ CONSTANT = Rule(
 
 VALUES = Rule(
     name="loss_values",
+    early=True,
     severity="warning",
     of_training=True,
     looks_at="the loss",

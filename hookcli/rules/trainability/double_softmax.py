@@ -62,6 +62,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="double_softmax",
+    early=True,
     severity="warning",
     diagnoses=True,
     looks_at="the loss",

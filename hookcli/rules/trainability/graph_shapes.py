@@ -111,6 +111,7 @@ _TRANSPOSE = "use `transpose` or `permute` to swap dimensions; `view` and `resha
 
 BROADCASTS = Rule(
     name="loss_broadcasts",
+    early=True,
     severity="warning",
     diagnoses=True,
     looks_at="the loss",
@@ -153,6 +154,7 @@ RESHAPED = Rule(
 
 CLASSES = Rule(
     name="class_dimension",
+    early=True,
     severity="warning",
     diagnoses=True,
     looks_at="the loss",

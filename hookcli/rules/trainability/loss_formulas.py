@@ -229,6 +229,7 @@ SIGN = _rule(
 
 TARGETS = _rule(
     name="token_targets",
+    early=True,
     probe=TOKENS,
     looks_at="the loss",
     says="the targets of a language model are the next tokens, without padding",

@@ -45,6 +45,7 @@ _ADVICE = "pass `--stop-on nonfinite` to `hookcli run`: it names the layer and s
 
 RULE = Rule(
     name="finite_steps",
+    early=True,
     severity="error",
     of_training=True,
     every_step=True,

@@ -185,6 +185,9 @@ class ScriptSession:
         return 0
 
     def _without_report(self) -> None:
+        journal = self._boot.get("journal")
+        if journal is not None:  # it has nothing of a training
+            os.unlink(journal)  # noqa: PTH108
         if self._boot["quiet"] or self._failed or self._boot["rank"]:
             return
         _flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hookcli.spec.training import TrainingSpec
 
@@ -25,13 +25,15 @@ class Sampling:
 
     Steps that `--steps` names, also as a range, are always observed. One in N (`every:N`) is
     omitted if the earlier ones took longer than a second and a tenth of the script's time.
-    `omitted` is the number of those.
+    `omitted` is the number of those. `asked` has the first and last ones of steps that somebody has
+    asked for while the script runs, which are observed too.
     """
 
     training: TrainingSpec
     omitted: int = 0
     decided: tuple[int, bool] = (-1, False)  # the last step, and whether it is sampled
     share: float = SHARE
+    asked: list[tuple[int, int]] = field(default_factory=list)
     _sampled: float = 0.0  # seconds
     _samples: int = 0
     _plain: float = 0.0
@@ -45,8 +47,16 @@ class Sampling:
         if chosen and self._may_omit(step) and self._is_spent(started):
             chosen = False
             self.omitted += 1
+        if self.asked:
+            first = self.next_asked(step)
+            chosen = chosen or first == step
         self.decided = step, chosen
         return chosen
+
+    def next_asked(self, step: int) -> int | None:
+        """Return the first step from this one on that somebody asked for; None if there is none."""
+        self.asked = [(first, last) for first, last in self.asked if last >= step]
+        return min((max(first, step) for first, _ in self.asked), default=None)
 
     def _may_omit(self, step: int) -> bool:
         steps = self.training.steps

@@ -5,6 +5,7 @@ import { readPage } from "./frame/data.js";
 import { createDetails } from "./frame/details.js";
 import { REPORT_PANELS } from "./report_panels.js";
 import { runPanel, stepDetails } from "./run.js";
+import { createReload } from "./frame/reload.js";
 import { createShell } from "./frame/shell.js";
 import { Store } from "./frame/store.js";
 import { createThemeSwitch } from "./frame/theme.js";
@@ -16,3 +17,4 @@ const others = page.records.length ? REPORT_PANELS : [checksPanel];
 createShell(
   new Store(page), [runPanel, ...others], (store) => createDetails(store, stepDetails),
 );
+createReload();

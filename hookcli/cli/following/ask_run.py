@@ -1,0 +1,208 @@
+"""Asks a run that goes on for steps in detail, waits for them, and shows them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hookcli.cli.ci import source_root
+from hookcli.cli.output import deliver, parse_targets
+from hookcli.cli.training.saved_journal import Journaled, suppressions_of
+from hookcli.console import Console
+from hookcli.diagnosis.early import judged_so_far
+from hookcli.errors import RequestError, Status
+from hookcli.formats.view import View
+from hookcli.plain_files import read_bytes
+from hookcli.report.files import read_any_report
+from hookcli.report.journal.ask_files import MOST_STEPS, ask_file, leave_ask, parse_range
+from hookcli.report.journal.journal_reader import JournalReader
+from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
+from hookcli.report.training import TrainingReport
+from hookcli.sentences import cannot_write
+
+if TYPE_CHECKING:
+    from hookcli.cli.flags.options import OutputFlags
+
+_TICK = 0.2  # seconds between two looks at the journal
+_FREE = 10.0  # seconds for which an earlier question is waited for
+
+
+def ask_run(name: str, steps: str, output: OutputFlags, console: Console, *, timeout: float) -> int:
+    """Ask a run, wait for the steps, and show them.
+
+    Raises
+    ------
+    RequestError : the run does not exist or has ended, the steps are wrong, have passed or do not
+        end in time, or a file cannot be written.
+    """
+    identity = uuid.uuid4().hex
+    if parse_range(identity, steps) is None:
+        raise RequestError(
+            f"--steps must be a number or a range of at most {MOST_STEPS:,} steps, got '{steps}'",
+            place=f"--steps {steps}",
+            hint="use `--steps 3` for the next 3 steps, or a range such as `--steps 5000-5010`",
+        )
+    files = Journaled.of(name)
+    files.check()
+    targets = parse_targets(
+        output, read=[files.output, files.journal], console=console, kinds=("run",)
+    )
+    reader = _running(files)
+    until = time.monotonic() + timeout
+    _leave(files, identity, steps)
+    try:
+        first, last = _answer(files, reader, identity, console, until)
+    except BaseException:
+        _take_back(files, identity)
+        raise
+    report = only_steps(_report(files, reader), first, last)
+    root, start = source_root()
+    view = View(
+        width=console.width(),
+        unicode=console.unicode(),
+        color=console.colored(),
+        root=root,
+        start=start,
+    )
+    deliver(report, targets, view, console)
+    return Status.FINE
+
+
+def _running(files: Journaled) -> JournalReader:
+    """Return the reader of a run that goes on; raises RequestError if it does not."""
+    if not files.has_journal():
+        raise _ended(files)
+    reader = JournalReader(files.journal)
+    reader.update()
+    is_here = reader.header.get("host") == platform.node()
+    if reader.is_final or (is_here and not reader.is_running()):
+        raise _ended(files)
+    if hasattr(os, "geteuid") and os.stat(files.journal).st_uid != os.geteuid():  # noqa: PTH116
+        raise RequestError(
+            f"{files.journal} belongs to another user",
+            place=files.journal,
+            hint="run `hookcli ask` as the user who started the training",
+        )
+    return reader
+
+
+def _ended(files: Journaled) -> RequestError:
+    return RequestError(
+        f"the run of {files.output} does not run any more",
+        place=files.output,
+        hint=f"run `hookcli render {files.output}` to see its steps",
+    )
+
+
+def _leave(files: Journaled, identity: str, steps: str) -> None:
+    until = time.monotonic() + _FREE
+    try:
+        while not leave_ask(files.journal, identity, steps):
+            if time.monotonic() > until:
+                raise RequestError(
+                    "an earlier question has not been read by the run",
+                    place=ask_file(files.journal),
+                    hint="wait for the end of the step that runs now, and ask again",
+                )
+            time.sleep(_TICK)
+    except OSError as error:
+        file = ask_file(files.journal)
+        raise RequestError(
+            cannot_write(file, error.strerror),
+            place=file,
+            hint="run `hookcli ask` as the user who started the training, on a disk with space",
+        ) from None
+
+
+def _take_back(files: Journaled, identity: str) -> None:
+    """Remove the question, if the run has not read it."""
+    file = ask_file(files.journal)
+    with contextlib.suppress(OSError):
+        if identity.encode() in read_bytes(file):
+            os.unlink(file)  # noqa: PTH108  # as a string
+
+
+def _answer(
+    files: Journaled, reader: JournalReader, identity: str, console: Console, until: float
+) -> tuple[int, int]:
+    """Wait for the answer, and return the first and the last of the steps."""
+    told = False
+    while True:
+        goes_on = files.has_journal()
+        if goes_on:
+            reader.update()
+        notes = [note for note in reader.asked if note.get("asked") == identity]
+        last = notes[-1] if notes else {}
+        if last.get("state") == "refused":
+            raise RequestError(
+                f"the run does not observe these steps: {last.get('why')}",
+                place=files.output,
+                hint="run `hookcli ask run.json --steps 3` for the next 3 steps",
+            )
+        if last.get("state") == "answered" or (notes and (reader.is_final or not goes_on)):
+            return _span(last)
+        if not goes_on or reader.is_final:
+            raise _ended(files)
+        if notes and not told:
+            told = True
+            first, end = _span(last)
+            console.note(f"waiting for the steps {first:,} to {end:,}")
+        if time.monotonic() > until:
+            raise RequestError(
+                "the steps have not ended in time",
+                place=files.output,
+                hint="pass a longer `--timeout`; steps that the run has noted are in its report",
+            )
+        time.sleep(_TICK)
+
+
+def _span(note: dict[str, Any]) -> tuple[int, int]:
+    first, last = note["span"]
+    return int(first), int(last)
+
+
+def _report(files: Journaled, reader: JournalReader) -> TrainingReport:
+    if files.has_journal():
+        return judged_so_far(reader.report("running"), suppressions_of(reader.header))
+    report_or_other = read_any_report(files.output)
+    if isinstance(report_or_other, Report):
+        raise _ended(files)
+    return report_or_other
+
+
+def only_steps(report: TrainingReport, first: int, last: int) -> TrainingReport:
+    """Return the report with the rows of these steps only."""
+    records = tuple(_only(record, first, last) for record in report.records)
+    return replace(report, records=records)
+
+
+def _only(record: Report, first: int, last: int) -> Report:
+    info = record.training
+    if info is None:
+        return record
+    kept = [i for i, step in enumerate(info.sampled) if first <= step <= last]
+    parameters = tuple(
+        replace(row, steps=tuple(s for s in row.numbered_steps() if first <= s["step"] <= last))
+        for row in record.parameters
+    )
+    return replace(record, parameters=parameters, training=_info(info, kept, first, last))
+
+
+def _info(info: TrainingInfo, kept: list[int], first: int, last: int) -> TrainingInfo:
+    return replace(
+        info,
+        sampled=tuple(info.sampled[i] for i in kept),
+        steps=tuple(row for row in info.steps if first <= row.step <= last),
+        updates=tuple(
+            replace(
+                row, ratios=tuple(row.ratios[i] for i in kept if i < len(row.ratios)), local=None
+            )
+            for row in info.updates
+        ),
+    )

@@ -1,0 +1,96 @@
+"""Steps that somebody asks a running training for, which are then observed in detail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookcli.report.journal.ask_files import AskedRange, ask_file, take_ask
+from hookcli.training.records import Record
+
+_MOST = 16  # questions that wait for their steps
+_access = os.access  # the script may replace it
+
+
+@dataclass(slots=True)
+class _Question:
+    """A question that waits, with the first and the last of its steps in each record."""
+
+    identity: str
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # by the id of a record
+
+
+class AskedSteps:
+    """The questions of a training. `tell` writes an entry of the journal about one.
+
+    An answered one comes after a report of the training so far.
+    """
+
+    def __init__(
+        self,
+        journal: str,
+        records: Callable[[], Sequence[Record]],
+        tell: Callable[..., None],
+    ) -> None:
+        self._journal = journal
+        self._file = os.fsencode(ask_file(journal))
+        self._records, self._tell = records, tell
+        self._waiting: list[_Question] = []
+
+    def look(self) -> None:
+        """Read a question if there is one. This is called at the end of each step."""
+        if not _access(self._file, os.F_OK):
+            return
+        try:
+            asked = take_ask(self._journal)
+        except OSError:  # it cannot be removed: it would be read again in each step
+            self._file = b""
+            return
+        if asked is not None:
+            self._note(asked)
+
+    def _note(self, asked: AskedRange) -> None:
+        """Select the steps of a question in each record, or refuse it."""
+        records = [record for record in self._records() if record.optimizer_type is not None]
+        question = _Question(asked.identity)
+        for record in records:
+            start = record.steps.total + (record.sampling.decided[0] >= record.steps.total)
+            first, last = max(start, asked.first), asked.last
+            if asked.next is not None:
+                first, last = start, start + asked.next - 1
+            if first <= last:
+                question.spans[id(record)] = first, last
+        if len(self._waiting) >= _MOST:
+            self._refuse(asked, f"{_MOST} questions wait for their steps")
+        elif not records:
+            self._refuse(asked, "the script has made no step of an optimizer")
+        elif not question.spans:
+            now = max(record.steps.total for record in records)
+            self._refuse(asked, f"these steps have passed: the next one is {now:,}")
+        else:
+            self._waiting.append(question)
+            for record in records:
+                if id(record) in question.spans:
+                    record.sampling.asked.append(question.spans[id(record)])
+            self._tell_of(question, "accepted")
+
+    def _refuse(self, asked: AskedRange, why: str) -> None:
+        self._tell({"asked": asked.identity, "state": "refused", "why": why}, answered=False)
+
+    def _tell_of(self, question: _Question, state: str) -> None:
+        first = min(first for first, _ in question.spans.values())
+        last = max(last for _, last in question.spans.values())
+        entry: dict[str, Any] = {"asked": question.identity, "state": state, "span": [first, last]}
+        self._tell(entry, answered=state == "answered")
+
+    def step_ended(self) -> None:
+        """Answer the questions whose steps have all ended."""
+        if not self._waiting:
+            return
+        totals = {id(record): record.steps.total for record in self._records()}
+        for question in list(self._waiting):
+            if all(totals.get(key, 0) > last for key, (_, last) in question.spans.items()):
+                self._waiting.remove(question)
+                self._tell_of(question, "answered")

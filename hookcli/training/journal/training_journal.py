@@ -1,0 +1,192 @@
+"""Writes what was observed to the journal, at the ends of steps, in a small part of the time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from hookcli.handler_errors import is_of_handler
+from hookcli.report.journal.journal_entries import (
+    final_line,
+    note_line,
+    report_line,
+    steps_line,
+)
+from hookcli.report.journal.journal_file import JournalFile
+from hookcli.report.training import TrainingReport
+from hookcli.spec.training import JournalPlace
+from hookcli.training.journal.asked_steps import AskedSteps
+from hookcli.training.records import Record
+from hookcli.training.script.say import say
+
+_EVERY = 1.0  # seconds between entries, at the end of a step
+_RARE = 30.0  # seconds between reports of the training so far, if no step is observed in detail
+_FREE = 0.1  # seconds that reports of the training so far may always take
+_SHARE = 0.01  # of the time, beyond these
+_AFTER_FAILURE = 10.0  # seconds until it is tried again to write
+_SPARE = 4 << 20  # bytes by which the journal grows before it is written again, shorter
+_GROWTH = 3  # times its size when it was last written so
+
+_clock, _wall = time.perf_counter, time.time  # the script may replace them
+
+
+class TrainingJournal:
+    """The journal of one training.
+
+    The rows of steps are appended each second and at each step in detail. The report so far, which
+    has the figures of layers, is appended when a record gets its first step in detail, and then as
+    often as that takes a hundredth of the time. What is older is dropped when the file is four
+    times as large as it has to be, so that its size is bounded as that of the report is.
+    """
+
+    def __init__(
+        self,
+        place: JournalPlace,
+        records: Callable[[], Sequence[Record]],
+        report: Callable[[], TrainingReport],
+    ) -> None:
+        self._file = JournalFile(place.path, place.handle)
+        self._header = place.header
+        self._records, self._report = records, report
+        self._began = _clock()
+        self._due = self._began + _EVERY
+        self._numbers: dict[int, int] = {}  # of records, by their ids
+        self._known: set[int] = set()  # numbers of records that the last report has
+        self._written: dict[int, int] = {}  # the first step that may have changed, by number
+        self._reported = self._began
+        self._cost = self._spent = 0.0  # seconds of the last report, and of all
+        self._most = _SPARE  # bytes of the file, beyond which it is written again
+        self._latest = b""  # the last report
+        self._has_failed = False
+        self._asked = AskedSteps(place.path, records, self._note)
+        self.is_open = True
+
+    def begin(self) -> None:
+        """Write the first report, which has no record."""
+        self._safely(lambda: self._append(self._report_entry()))
+
+    def look_for_asks(self) -> None:
+        """Look whether somebody asks for steps, before it is decided whether the next is sampled.
+
+        Each step calls it.
+        """
+        if self.is_open:
+            self._safely(self._asked.look)
+
+    def step_ended(self, ended: float, *, sampled: bool) -> None:
+        """Write what is new, if it is time; `ended` is by time.perf_counter. Each step calls it."""
+        if (sampled or ended >= self._due) and self.is_open:
+            self._safely(lambda: self._flush(sampled=sampled))
+            self._safely(self._asked.step_ended)
+
+    def _safely(self, write: Callable[[], object]) -> None:
+        """Call a function. An error of it ends the journal, and not the observation.
+
+        What a handler of a signal raises meanwhile is the script's own, and is raised.
+        """
+        try:
+            write()
+        except Exception as error:
+            if is_of_handler(error):
+                raise
+            self.stop()
+            say(f"hookcli: the journal ends, training goes on: {type(error).__name__}: {error}")
+
+    def _flush(self, *, sampled: bool) -> None:
+        """Write the rows that are new, and the report if it is time for it."""
+        now = _clock()
+        records = [record for record in self._records() if record.steps]
+        before = dict(self._written)
+        is_written = False
+        try:
+            is_written = self._write_new(records, now, sampled=sampled)
+        finally:
+            if not is_written:  # what is missing is written later
+                self._written = before
+                self._known.clear()
+        self._due = _clock() + (_EVERY if is_written else _AFTER_FAILURE)
+
+    def _write_new(self, records: Sequence[Record], now: float, *, sampled: bool) -> bool:
+        """Write what is new of these records; return whether that was possible."""
+        entries = [self._rows_of(record, self._number(record)) for record in records]
+        since = now - self._reported
+        is_new = any(self._number(record) not in self._known for record in records)
+        is_affordable = self._spent + self._cost < _FREE + _SHARE * (now - self._began)
+        if is_new or (is_affordable and (sampled or since > _RARE)):
+            entries.append(self._report_entry())
+        return self._append(b"".join(entries))
+
+    def _number(self, record: Record) -> int:
+        return self._numbers.setdefault(id(record), len(self._numbers))
+
+    def _rows_of(self, record: Record, number: int, *, whole: bool = False) -> bytes:
+        """Return the entry of the steps of a record since the last one."""
+        steps = record.steps
+        rows = steps.rows_from(0 if whole else self._written.get(number, 0))
+        if rows:
+            self._written[number] = rows[-1].step  # its update may be measured later
+        counts = {
+            "total": steps.total,
+            "skipped": steps.skipped,
+            "unwatched": steps.unwatched,
+            "every": steps.every,
+        }
+        return steps_line(number, counts, rows, at=_wall(), up=self._up())
+
+    def _up(self) -> float:
+        return round(_clock() - self._began, 6)
+
+    def _report_entry(self) -> bytes:
+        """Return the entry of the report so far, and note how long it takes."""
+        begin = _clock()
+        report = self._report()
+        by_name = {record.name: self._number(record) for record in self._records()}
+        numbers = [by_name[info.record] for r in report.records if (info := r.training) is not None]
+        self._latest = report_line(report, numbers, at=_wall(), up=self._up())
+        self._known.update(numbers)
+        self._reported = _clock()
+        self._cost = self._reported - begin
+        self._spent += self._cost
+        return self._latest
+
+    def _note(self, values: Mapping[str, Any], *, answered: bool) -> None:
+        """Write an entry about a question; the answer is in the report and the rows before it."""
+        entries = []
+        if answered:
+            records = [record for record in self._records() if record.steps]
+            entries = [self._rows_of(record, self._number(record)) for record in records]
+            entries.append(self._report_entry())
+        self._append(b"".join((*entries, note_line(values, at=_wall(), up=self._up()))))
+
+    def _append(self, data: bytes) -> bool:
+        """Write entries; return whether that was possible. It is told once that it was not."""
+        try:
+            self._file.append(data)
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                say(f"hookcli: the journal cannot be written, training goes on: {error.strerror}")
+            return False
+        self._has_failed = False
+        if self._file.size > self._most:
+            self._shorten()
+        return True
+
+    def _shorten(self) -> None:
+        """Write the file again with the last report and the rows that were kept."""
+        records = [record for record in self._records() if record.steps]
+        rows = [self._rows_of(record, self._number(record), whole=True) for record in records]
+        with suppress(OSError):
+            self._file.replace(b"".join((self._header, self._latest, *rows)))
+        self._most = _SPARE + _GROWTH * self._file.size
+
+    def finish(self, report: TrainingReport) -> None:
+        """Write the whole report, of a script that has ended."""
+        self.is_open = False
+        self._safely(lambda: self._append(final_line(report, at=_wall(), up=self._up())))
+
+    def stop(self) -> None:
+        """Write nothing more, such as in a forked process."""
+        self.is_open = False

@@ -170,7 +170,7 @@ OTHERS = {
     ("training/script/native_main.py", "_of_file"),
     ("training/script/native_main.py", "_read"),
     ("whole_files.py", "_overwrite"),
-    ("worker/process.py", "_first_lines"),
+    ("worker/process.py", "first_lines"),
     ("worker/processes.py", "children"),
     ("worker/processes.py", "resident"),
     ("weights/distributed.py", "_find"),

@@ -27,6 +27,7 @@ from hookcli.rules.verdict import FailOn
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Command, Spec, parse_argv
 from hookcli.worker.interpreter.choice import choose, named_by_environment
+from hookcli.worker.opened_files import note_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def request_of(
     shown = view_of(command, view, console)
     spec = spec_of(command, config, _flags(command, flags, shown))
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
+    note_named(files)
     targets = parse_targets(output, read=files, console=console)
     check_stream(spec.stream, targets, files)
     if spec.stream is not None:

@@ -339,6 +339,18 @@ class ConsoleFlags:
         return Console(color=self.color, quiet=self.quiet, verbose=self.verbose)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFlags:
+    """Whether the command runs again when a file changes."""
+
+    watch: bool = option(
+        "--watch",
+        text="Run again whenever the model's file or another file that the run read changes.",
+        section="General",
+        unset=False,
+    )
+
+
 def new_file() -> Any:
     """Return the option of a file that must not exist yet."""
     return option(

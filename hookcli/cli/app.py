@@ -9,7 +9,7 @@ import os
 
 from hookcli.cli.commands import COMMANDS, RUNNING
 
-_HELP = {"-h", "--help"}
+_HELP = {"-h", "--help", "--help-all"}
 _WATCH = "--watch"
 _COMPLETE = "_HOOKCLI_COMPLETE"  # set by the shell functions that typer writes
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
-from hookcli.cli.result_listener import tell
 from hookcli.cli.targets.folders import add_files, check_folder_format
+from hookcli.cli.targets.result_listener import tell
 from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import RequestError, Status
 from hookcli.formats.check.merged import merged

@@ -27,7 +27,7 @@ from hookcli.rules.verdict import FailOn
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Command, Spec, parse_argv
 from hookcli.worker.interpreter.choice import choose, named_by_environment
-from hookcli.worker.opened_files import note_named
+from hookcli.worker.watched.opened_files import note_named
 
 
 @dataclass(frozen=True, slots=True)

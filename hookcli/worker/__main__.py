@@ -3,7 +3,8 @@
 The parent passes this text with `-c`, after the lines of `interpreters/start.py`, and not by path:
 a program that is not Python might change a file that it is given. Arguments: descriptors of the
 job, the answer, the last event, the dump and the parent's life; hookcli's parent folder; the oldest
-version of Python that hookcli supports; for the fork server (fork_server.py) also its socket.
+version of Python that hookcli supports. The fork server (watched/fork_server.py) also gets the
+descriptor of its socket.
 """
 
 import os

@@ -18,7 +18,7 @@ from zlib import crc32
 from hookcli.errors import HookcliError
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.request import Attempt, Spec
-from hookcli.worker.opened_files import recorded_in
+from hookcli.worker.watched.opened_files import recorded_in
 
 _HEAD = struct.Struct("<Q")
 _FRAME = struct.Struct("<QL")  # the size and the CRC-32 of what follows

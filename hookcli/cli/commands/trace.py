@@ -32,7 +32,7 @@ def trace(
         lacks("memory"),
         changes("mode", default="train if a hook needs backward, else eval"),
     ],
-    view: Annotated[ViewFlags, WatchFlags, rows_of("trace")],
+    view: Annotated[ViewFlags, rows_of("trace")],
     output: OutputFlags,
     watch: WatchFlags,
     console: ConsoleFlags,

@@ -18,12 +18,12 @@ from hookcli.cli.watch.ready_run import TICK, ReadyRun, RunOutcome
 from hookcli.cli.watch.watch_screen import TERMINAL, LinePrinter, TerminalScreen, Watched
 from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import HookcliError, RequestError, raise_if_signalled
-from hookcli.worker.fork_server import ForkServer, can_fork
 from hookcli.worker.interpreter.choice import early_choice
-from hookcli.worker.opened_files import read_record
 from hookcli.worker.process import end_unused, set_spawn
 from hookcli.worker.progress import screen
 from hookcli.worker.systems import check_workers
+from hookcli.worker.watched.fork_server import ForkServer, can_fork
+from hookcli.worker.watched.opened_files import read_record
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags

@@ -18,13 +18,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hookcli.cli import result_listener
+from hookcli.cli.targets import result_listener
 from hookcli.cli.watch.result_facts import Facts, facts_of
 from hookcli.errors import InterruptedRun, RequestError, Status, raise_if_signalled
 from hookcli.system.signals import ENDING, ending_delayed
-from hookcli.worker import opened_files
 from hookcli.worker.process import end_unused, has_unused, shared_memory, start_ahead
 from hookcli.worker.progress import screen
+from hookcli.worker.watched import opened_files
 
 if TYPE_CHECKING:
     from hookcli.formats.results import Result
@@ -161,8 +161,8 @@ class _Fork:
         self._told = told
         self._facts: Facts | None = None
         screen.close()  # no line of progress
-        os.dup2(err, 2)
         sys.stdout, sys.stderr = _Page(out, sys.stdout), _Page(err, sys.stderr)
+        os.dup2(err, 2)  # after both have asked whether they are in the place of a terminal
 
     def run(self, command: Callable[[], int], record: str, python: str | None, go: int) -> NoReturn:
         """Run the command as soon as a byte is read, and end the process."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ class WatchPage:
         if len(self.changes) > _MOST_CHANGES:
             shown.append(f"* {len(self.changes) - _MOST_CHANGES} more changes")
         above += [_styled(line, "33" if color else "") for line in shown]
-        message = self.message.splitlines()
+        message = _message(self.message, width, color=color)
         table = self.table.splitlines()
         if self.failed:
             title = ["", "The last result:"] if table else []
@@ -61,7 +62,7 @@ class WatchPage:
         ]
         below = ["", *message] if message else []
         room = size.lines - len(above) - len(below)
-        return [*above, *_window(body, marks, room), *below][: size.lines]
+        return [*above, *_window(body, marks, room, width), *below][: size.lines]
 
 
 def changed_lines(before: str, after: str) -> dict[int, str]:
@@ -93,6 +94,22 @@ def _styled(line: str, code: str) -> str:
     return f"\x1b[{code}m{line}\x1b[0m" if code and line else line
 
 
+_WORDS = {"error:": "31", "note:": "33", "hint:": "36"}  # as `Console` colours them
+
+
+def _message(text: str, width: int, *, color: bool) -> list[str]:
+    """Return what was printed on stderr, in lines that fit; of a progress bar its last state."""
+    lines: list[str] = []
+    for raw in text.splitlines():
+        plain = escape(_SGR.sub("", raw.rsplit("\r", 1)[-1]))
+        first, *rest = textwrap.wrap(plain, width) or [""]
+        word = first.partition(" ")[0]
+        if color and word in _WORDS:
+            first = _styled(word, _WORDS[word]) + first.removeprefix(word)
+        lines += [first, *rest]
+    return lines
+
+
 def _marked(line: str, word: str | None, width: int, *, unicode: bool, color: bool) -> str:
     if word is None:
         return line
@@ -103,7 +120,7 @@ def _marked(line: str, word: str | None, width: int, *, unicode: bool, color: bo
     return f"{_SGR.sub('', line)[: max(width - len(word) - 3, 0)]} {mark}"
 
 
-def _window(body: list[str], marks: dict[int, str], room: int) -> list[str]:
+def _window(body: list[str], marks: dict[int, str], room: int, width: int) -> list[str]:
     """Return as many lines as there is room for, from a little above the first mark."""
     if len(body) <= room or room < 1:
         return body
@@ -111,4 +128,4 @@ def _window(body: list[str], marks: dict[int, str], room: int) -> list[str]:
     first = max(0, min(min(marks, default=0) - _BEFORE_MARK, len(body) - room))
     left = len(body) - room
     note = f"... {left} more lines: make the window larger, or pass --depth or --only"
-    return [*body[first : first + room], note]
+    return [*body[first : first + room], shorten(note, width)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from typing import Protocol
@@ -87,8 +86,7 @@ class LinePrinter:
         """Print what changed, in one line."""
         self._history.count += 1
         if outcome.err:
-            sys.stderr.write(outcome.err)
-            sys.stderr.flush()
+            self._console.err(outcome.err.removesuffix("\n"))
         for path in dropped:
             self._console.note(dropped_text(path))
         from hookcli.console import escape

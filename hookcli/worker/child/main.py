@@ -25,7 +25,6 @@ from hookcli.refusals import is_short_of, refusal
 from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.request import Terminal, script_argv
 from hookcli.text import join_names
-from hookcli.worker import opened_files
 from hookcli.worker.child import guard, overrides
 from hookcli.worker.child.lost_streams import forgive_lost_streams
 from hookcli.worker.child.process_state import ProcessState
@@ -40,6 +39,7 @@ from hookcli.worker.protocol import (
     receive_job,
     send_answer,
 )
+from hookcli.worker.watched import opened_files
 
 if TYPE_CHECKING:
     from hookcli.report.recording import CallNote

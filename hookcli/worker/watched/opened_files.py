@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST = 5000  # files that one process records
 _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _SYSTEM = ("/dev/", "/proc/", "/sys/")
-_HOOKCLI = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
+_HOOKCLI = os.path.abspath(__file__ + "/../../..") + os.sep  # noqa: PTH100
 _STANDARD = tuple(
     path + os.sep for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
 )
@@ -123,16 +123,16 @@ def note_modules(path: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedFiles:
     """The files that were read and not written, with absolute paths, and hookcli's modules."""
 
     files: frozenset[str]
     modules: tuple[str, ...]
 
 
-def read_record(path: str) -> Record:
+def read_record(path: str) -> RecordedFiles:
     """Return what the processes of a run have recorded."""
     with open(path, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         lines = dict.fromkeys(file.read().splitlines())
     named = {key: [line[2:] for line in lines if line[:2] == f"{key} "] for key in "rwm"}
-    return Record(frozenset(named["r"]) - {*named["w"]}, tuple(named["m"]))
+    return RecordedFiles(frozenset(named["r"]) - {*named["w"]}, tuple(named["m"]))

@@ -24,7 +24,7 @@ from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import MODULE_HINT, can_build
 from hookcli.sentences import missing_name
 from hookcli.spec.request import Argument
-from hookcli.text import join_or, nearest, try_instead
+from hookcli.text import join_names, join_or, nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 _BUILDS = "build"  # too common a name to come before a class that can be constructed
@@ -124,6 +124,36 @@ def _several(source: str, names: Sequence[str]) -> RequestError:
     )
 
 
+def _no_model(module: ModuleType, source: str) -> RequestError:
+    """Return the error for a file without a model; it names a class that has no `forward`."""
+    for name, value in vars(module).items():
+        if not _is_model_class(value) or value.__module__ != module.__name__:
+            continue
+        methods = [key for key, item in vars(value).items() if _is_public_function(key, item)]
+        if "training_step" in methods:
+            named = shlex.quote(f"{source}:{name}")
+            return RequestError(
+                f"{name} has no forward, but training_step",
+                place=source,
+                hint=f"run `hookcli grads {named} --loss training_step`",
+            )
+        if methods:
+            return RequestError(
+                f"{name} has no forward, but {join_names(methods, 4)}",
+                place=source,
+                hint=f"name the method to run in the class: `forward = {methods[-1]}`",
+            )
+    return RequestError(
+        f"{source} defines no model",
+        place=source,
+        hint="define an nn.Module class, a module-level `model`, or a function `build_model()`",
+    )
+
+
+def _is_public_function(name: str, value: Any) -> bool:
+    return inspect.isfunction(value) and not name.startswith("_")
+
+
 def discover(
     module: ModuleType,
     path: Path,
@@ -155,11 +185,7 @@ def discover(
     if builds and not any(can_build(kind, args) for kind in roots):
         return ChosenModel(built, _BUILDS)
     if not roots:
-        raise RequestError(
-            f"{source} defines no model",
-            place=source,
-            hint="define an nn.Module class, a module-level `model`, or a function `build_model()`",
-        )
+        raise _no_model(module, source)
     ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
     best = max(ranks.values())
     first = [kind for kind in roots if ranks[kind] == best]

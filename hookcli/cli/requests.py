@@ -25,7 +25,7 @@ from hookcli.models.sources.parse import check_opening, code_in, parse_source
 from hookcli.outputs.special_files import seen_by_children
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.inputs import parse_inputs
-from hookcli.spec.request import Command, Spec, parse_argv
+from hookcli.spec.request import Command, Spec, parse_argv, parse_method
 from hookcli.worker.interpreter.choice import choose, named_by_environment
 from hookcli.worker.watched.opened_files import note_named
 
@@ -124,6 +124,7 @@ def _flags(command: Command, flags: RequestFlags, view: View) -> Flags:
         model=model.model,
         args=parse_arguments(model.arg) or None,
         argv=None if model.argv is None else parse_argv(model.argv, f"--argv {model.argv}"),
+        method=None if model.method is None else parse_method(model.method, "--method"),
         weights=model.weights,
         trust=model.trust,
         data_only=model.data_only,

@@ -61,6 +61,12 @@ class ModelFlags:
         "is imported.",
         section="Model",
     )
+    method: str | None = option(
+        "--method",
+        metavar="NAME",
+        text="Run this method of the model in place of forward, such as encode.",
+        section="Model",
+    )
     weights: str | None = option(
         "--weights",
         metavar="FILE",

@@ -90,8 +90,13 @@ def _used_names(path: Path) -> dict[str, set[str]]:
     }
 
 
-def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
-    """Return the model classes of the file that no other class in it uses, in file order."""
+def root_classes(
+    module: ModuleType, path: Path, method: str | None = None
+) -> list[type[nn.Module]]:
+    """Return the model classes of the file that no other class in it uses, in file order.
+
+    They have a forward, or the `method` that runs in its place.
+    """
     used = _used_names(path)
     return [
         value
@@ -100,7 +105,7 @@ def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
         and value.__module__ == module.__name__
         and value.__name__ == name
         and not inspect.isabstract(value)
-        and has_forward(value)
+        and (has_forward(value) if method is None else callable(getattr(value, method, None)))
         and not any(name in names for other, names in used.items() if other != name)
     ]
 
@@ -141,7 +146,7 @@ def _no_model(module: ModuleType, source: str) -> RequestError:
             return RequestError(
                 f"{name} has no forward, but {join_names(methods, 4)}",
                 place=source,
-                hint=f"name the method to run in the class: `forward = {methods[-1]}`",
+                hint=f"pass the method to run: `--method {methods[-1]}`",
             )
     return RequestError(
         f"{source} defines no model",
@@ -160,8 +165,11 @@ def discover(
     source: str,
     args: tuple[Argument, ...],
     trained: Collection[int] = (),
+    method: str | None = None,
 ) -> ChosenModel:
     """Choose the model of a file. `trained` are the ids of parameters that an optimizer changed.
+
+    `method` is the method that runs in place of forward.
 
     Raises
     ------
@@ -173,7 +181,7 @@ def discover(
         value = names.get(name)
         if value is not None and (isinstance(value, nn.Module) or callable(value)):
             return ChosenModel(value, name)
-    roots = root_classes(module, path)
+    roots = root_classes(module, path, method)
     made = {} if args else _instances(module, path, roots, trained)
     if len(made) == 1:
         ((name, value),) = made.items()

@@ -19,7 +19,8 @@ from tests.conftest import SAMPLES
 RUNNING = ["inspect", "grads", "trace"]
 PREFIXES = ("finite_", "weight_", "output_", "input_")  # of columns that help does not list
 SHARED = {
-    "--config", "--arg", "--argv", "--method", "--weights", "--trust", "--data-only", "--python", "--input",
+    "--config", "--arg", "--argv", "--method", "--weights", "--trust", "--data-only", "--python",
+    "--input",
     "--target", "--batch-size", "--device", "--dtype", "--mode",
     "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth",
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",

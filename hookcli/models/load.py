@@ -16,7 +16,7 @@ from hookcli.models.python.construct import build
 from hookcli.models.python.discovery import ChosenModel, attribute, discover
 from hookcli.models.python.import_watch import ImportWatch
 from hookcli.models.python.importing import import_file, import_module
-from hookcli.models.python.method import run_method
+from hookcli.models.python.method import ran_instead, run_method
 from hookcli.models.sources.parse import (
     Archive,
     PythonFile,
@@ -132,7 +132,8 @@ def load(
             root = construct()
     batch = None if imported.batch is None else imported.batch(batch_size)
     note = watch.note(_imported_name(named), again=again)
-    notes = tuple(text for text in (imported.choice.note, note) if text is not None)
+    method = None if spec.method is None else ran_instead(spec.method)
+    notes = tuple(text for text in (imported.choice.note, method, note) if text is not None)
     return Loaded(root, imported.module, notes, constructors, batch)
 
 

@@ -83,6 +83,8 @@ def test_a_batch_is_inferred_from_the_method_s_signature(run):
     status = {row["name"]: row["status"] for row in report["parameters"]}
     assert status["critic.weight"] == "ok"
     assert report["inputs"]["origin"] == "inferred"
+    note = "get_value ran in place of forward: layers that it does not call were not run"
+    assert note in report["warnings"]
 
 
 def test_a_configuration_names_a_method(run, tmp_path):

@@ -30,3 +30,8 @@ def run_method(root: nn.Module, name: str) -> None:
             hint=try_instead(nearest(name, methods), listed),
         )
     vars(root)["forward"] = method
+
+
+def ran_instead(name: str) -> str:
+    """Return the note about a method that ran in place of forward."""
+    return f"{name} ran in place of forward: layers that it does not call were not run"

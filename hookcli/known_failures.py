@@ -17,6 +17,7 @@ _TWO_DEVICES = re.compile(
 )
 _RECURSION = re.compile(r"RecursionError: maximum recursion depth exceeded")
 _NOT_REPLACED = re.compile(r"CannotReplaceError: ")
+_NO_FORWARD = re.compile(r'is missing the required "forward" function')
 _NETWORK = re.compile(
     r"We couldn't connect to|outgoing traffic has been disabled|cannot reach https?://"
     r"|offline mode is enabled|OfflineModeIsEnabled|LocalEntryNotFoundError|<urlopen error"
@@ -44,6 +45,8 @@ def hint_for(error: str) -> str | None:
         return missing_package(match[1])
     if _RECURSION.search(error):
         return "look for a module that calls itself, or a parent, from its own forward"
+    if _NO_FORWARD.search(error):
+        return "define forward in this class, or pass the method to run with `--method`"
     if _NO_CUDA.search(error):
         return "replace `.cuda()` by `.to(x.device)`, and use `--device cuda` where there is a GPU"
     if _TWO_DEVICES.search(error):

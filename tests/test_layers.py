@@ -189,6 +189,7 @@ def test_only_the_console_and_the_ends_of_the_two_processes_touch_the_standard_s
     may |= {
         PACKAGE / "system" / "process_end.py",
         PACKAGE / "system" / "told_status.py",
+        PACKAGE / "cli" / "watch" / "ready_run.py",
         *files(CHILD),
         *files(SCRIPT),
     }

@@ -47,6 +47,7 @@ class ActionFacts:
     changes: bool
     example: str
     optional: bool = False  # the argument may be omitted
+    parts: bool = False  # it can change a part of each tensor alone
 
     def facts(self) -> dict[str, Any]:
         """These fields by name."""
@@ -133,6 +134,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="scale: 0.5",
             build="change:scale",
+            parts=True,
         ),
         Action(
             name="add_noise",
@@ -142,6 +144,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="add_noise: 1e-3",
             build="change:add_noise",
+            parts=True,
         ),
         Action(
             name="clamp",
@@ -151,6 +154,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="clamp: [-1, 1]",
             build="change:clamp",
+            parts=True,
             clips=True,
         ),
         Action(
@@ -171,6 +175,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="zero",
             build="change:zero",
+            parts=True,
         ),
         Action(
             name="negate",
@@ -180,6 +185,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="negate",
             build="change:negate",
+            parts=True,
         ),
         Action(
             name="replace",
@@ -189,6 +195,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="replace: mask.safetensors",
             build="change:replace",
+            parts=True,
         ),
         Action(
             name="assert_finite",

@@ -9,13 +9,16 @@ import os
 
 from hookcli.cli.commands import COMMANDS, RUNNING
 
-_HELP = {"-h", "--help"}
+_HELP = {"-h", "--help", "--help-all"}
+_WATCH = "--watch"
 _COMPLETE = "_HOOKCLI_COMPLETE"  # set by the shell functions that typer writes
 
 
 def will_run(arguments: list[str]) -> bool:
     """Return whether the command line is likely to run a model; its flags are not read yet."""
     if len(arguments) < 2 or not _HELP.isdisjoint(arguments):
+        return False
+    if _WATCH in arguments:  # each run starts its own
         return False
     if arguments[0] == "diff" and any(_is_report(argument) for argument in arguments[1:]):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Container, Iterable
 from importlib import import_module
 from types import ModuleType
@@ -12,8 +13,9 @@ import typer
 from hookcli._version import __version__
 from hookcli.cli.commands import GROUPS
 from hookcli.cli.flags.signatures import flattened
-from hookcli.cli.help.layout import GroupedCommands, SectionedCommand, examples_text, grouped
+from hookcli.cli.help.layout import ALL, GroupedCommands, SectionedCommand, examples_text, grouped
 from hookcli.cli.help.next_command import typed
+from hookcli.cli.help.short_help import HELP_ALL, SHORT
 from hookcli.console import Console
 
 EXAMPLES = (
@@ -48,8 +50,38 @@ def application(shown: Iterable[str], called: Container[str]) -> typer.Typer:
             cls=getattr(module, "COMMAND_CLASS", SectionedCommand),
             epilog=examples_text(module.EXAMPLES),
             rich_help_panel=groups[name],
-        )(flattened(command) if name in called else _listed(command))
+        )(with_full_help(name, flattened(command)) if name in called else _listed(command))
     return app
+
+
+def with_full_help(name: str, command: Callable[..., int]) -> Callable[..., int]:
+    """Return a flattened command with the option --help-all, which prints its whole help page."""
+
+    def call(help_all: bool = False, **values: Any) -> int:
+        return command(**values)
+
+    option = typer.Option(
+        "--help-all", callback=_help_all, is_eager=True, help=HELP_ALL, hidden=name not in SHORT
+    )
+    added = inspect.Parameter(
+        "help_all",
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[bool, option],
+        default=False,
+    )
+    signature = inspect.signature(command)
+    parameters = [*signature.parameters.values(), added]
+    call.__doc__ = command.__doc__
+    call.__annotations__ = {item.name: item.annotation for item in parameters}
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
+
+
+def _help_all(context: typer.Context, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[ALL] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
 
 
 def _listed(command: Callable[..., int]) -> Callable[[], None]:

@@ -7,10 +7,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from hookcli.cli.errors import exit_status, reporting, watch_stdout
+from hookcli.cli.errors import exit_status, watch_stdout
 from hookcli.cli.help.next_command import missing_model
 from hookcli.cli.output import Target, deliver, has_stdout
 from hookcli.cli.rank_files import only_this_rank, write_others
+from hookcli.cli.watch.watching import run_command
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
@@ -22,7 +23,13 @@ from hookcli.text import counted
 from hookcli.worker.progress.screen import shown
 
 if TYPE_CHECKING:
-    from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
+    from hookcli.cli.flags.options import (
+        ModelFlags,
+        OutputFlags,
+        RequestFlags,
+        ViewFlags,
+        WatchFlags,
+    )
     from hookcli.cli.requests import Request
     from hookcli.report.report import Report
     from hookcli.rules.verdict import FailOn
@@ -49,6 +56,7 @@ def run_and_report(
     *,
     view: ViewFlags,
     output: OutputFlags,
+    watch: WatchFlags,
     console: Console,
 ) -> int:
     """Run a model, show its report and return the exit status."""
@@ -60,7 +68,7 @@ def run_and_report(
         request = request_of(command, flags, view=view, output=output, console=console)
         return _run(request, console)
 
-    return reporting(console, run)
+    return run_command(watch, output, console, run)
 
 
 def _run(request: Request, console: Console) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
 from hookcli.cli.targets.folders import add_files, check_folder_format
+from hookcli.cli.targets.result_listener import tell
 from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import RequestError, Status
 from hookcli.formats.check.merged import merged
@@ -379,6 +380,7 @@ def deliver(
     ------
     RequestError : a file cannot be written, or the result does not support a format.
     """
+    tell(result)
     view = dataclasses.replace(view, exit_status=status_of(result, view.fail_on))
     contents: list[tuple[Path, str | bytes]] = []
     folders: list[tuple[Path, Mapping[str, bytes]]] = []

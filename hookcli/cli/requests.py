@@ -25,8 +25,9 @@ from hookcli.models.sources.parse import check_opening, code_in, parse_source
 from hookcli.outputs.special_files import seen_by_children
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.inputs import parse_inputs
-from hookcli.spec.request import Command, Spec, parse_argv
+from hookcli.spec.request import Command, Spec, parse_argv, parse_method
 from hookcli.worker.interpreter.choice import choose, named_by_environment
+from hookcli.worker.watched.opened_files import note_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def request_of(
     shown = view_of(command, view, console)
     spec = spec_of(command, config, _flags(command, flags, shown))
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
+    note_named(files)
     targets = parse_targets(output, read=files, console=console)
     check_stream(spec.stream, targets, files)
     if spec.stream is not None:
@@ -122,6 +124,7 @@ def _flags(command: Command, flags: RequestFlags, view: View) -> Flags:
         model=model.model,
         args=parse_arguments(model.arg) or None,
         argv=None if model.argv is None else parse_argv(model.argv, f"--argv {model.argv}"),
+        method=None if model.method is None else parse_method(model.method, "--method"),
         weights=model.weights,
         trust=model.trust,
         data_only=model.data_only,

@@ -43,6 +43,7 @@ class Flags:
     model: str | None = None
     args: tuple[Argument, ...] | None = None
     argv: tuple[str, ...] | None = None
+    method: str | None = None
     weights: str | None = None
     trust: bool = False
     data_only: bool = False
@@ -153,6 +154,7 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
         base,
         args=_arguments(base.args, flags.args or ()),
         argv=base.argv if flags.argv is None else flags.argv,
+        method=flags.method or base.method,
         weights=flags.weights or base.weights,
         trust=flags.trust,
     )

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from hookcli.actions.event import Event
+from hookcli.actions.part import on_part
 from hookcli.actions.tools import Tools
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kinds import CATALOGUE
@@ -95,4 +96,5 @@ def _build_action(spec: ActionSpec, tools: Tools) -> Callable[[Event], Any]:
     ------
     RequestError : its argument names something that does not exist.
     """
-    return builder_of(ACTIONS[spec.name])(spec.argument, tools)
+    action = builder_of(ACTIONS[spec.name])(spec.argument, tools)
+    return action if spec.part is None else on_part(action, spec.part, tools)

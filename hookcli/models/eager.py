@@ -98,7 +98,7 @@ class EagerModel:
         return None
 
     def _can_be_called(self, module: nn.Module) -> bool:
-        return has_forward(type(module))
+        return "forward" in vars(module) or has_forward(type(module))
 
     def _call_hooks(self, enter: Enter, leave: Exit, calls: CallStack) -> CallHooks:
         return CallHooks(self, enter, leave, calls)

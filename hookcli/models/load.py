@@ -16,6 +16,7 @@ from hookcli.models.python.construct import build
 from hookcli.models.python.discovery import ChosenModel, attribute, discover
 from hookcli.models.python.import_watch import ImportWatch
 from hookcli.models.python.importing import import_file, import_module
+from hookcli.models.python.method import ran_instead, run_method
 from hookcli.models.sources.parse import (
     Archive,
     PythonFile,
@@ -62,8 +63,11 @@ def find(
     source: str,
     args: tuple[Argument, ...],
     watch: ImportWatch,
+    method: str | None = None,
 ) -> ImportedSource:
     """Import the source and choose the object to build. `watch` sees what the import does.
+
+    `method` is the method that runs in place of forward.
 
     Raises
     ------
@@ -80,7 +84,7 @@ def find(
     with watch.watching():
         module = import_file(path)
     if named.attr is None:
-        choice = discover(module, path, source, args, watch.trained)
+        choice = discover(module, path, source, args, watch.trained, method)
         return ImportedSource(module, choice, args)
     target = attribute(module, named.attr, source)
     return ImportedSource(module, ChosenModel(target, named.attr), args)
@@ -113,11 +117,14 @@ def load(
             if isinstance(named, ZooModel):
                 imported = find_in_library(named, spec)
             else:
-                imported = find(named, spec.source, spec.args, watch)
+                imported = find(named, spec.source, spec.args, watch, spec.method)
         phase("build")
 
         def construct() -> nn.Module:
-            return build(imported.choice.target, imported.choice.label, imported.args, spec.source)
+            root = build(imported.choice.target, imported.choice.label, imported.args, spec.source)
+            if spec.method is not None:
+                run_method(root, spec.method)
+            return root
 
         if not isinstance(imported.choice.target, nn.Module):
             allow(construct)
@@ -125,7 +132,8 @@ def load(
             root = construct()
     batch = None if imported.batch is None else imported.batch(batch_size)
     note = watch.note(_imported_name(named), again=again)
-    notes = tuple(text for text in (imported.choice.note, note) if text is not None)
+    method = None if spec.method is None else ran_instead(spec.method)
+    notes = tuple(text for text in (imported.choice.note, method, note) if text is not None)
     return Loaded(root, imported.module, notes, constructors, batch)
 
 

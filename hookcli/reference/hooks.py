@@ -75,6 +75,7 @@ def action_page(action: Action, width: int = WIDTH) -> str:
             fields(
                 [
                     ("argument", argument(action)),
+                    *([("part", _part(action))] if action.parts else []),
                     ("works with", _works_with(action)),
                     ("tensors", tensors(action)),
                     ("example", _example(action)),
@@ -82,6 +83,15 @@ def action_page(action: Action, width: int = WIDTH) -> str:
                 width,
             ),
         )
+    )
+
+
+def _part(action: Action) -> str:
+    """Return how an action is limited to a part of each tensor."""
+    value = "" if action.argument == "none" else "value: …, "
+    return (
+        f'{action.name}: {{{value}index: "[:, 3]"}} changes a part as Python indexes it, '
+        f"{action.name}: {{{value}heads: 2 of 8}} a head: one of 8 equal parts of the last axis"
     )
 
 

@@ -173,6 +173,13 @@ def _actions() -> Iterator[str]:
         "the value's structure, dtype and device. If an action needs real tensors, the run uses "
         "real tensors."
     )
+    names = ", ".join(_code(action.name) for action in ACTIONS.values() if action.parts)
+    yield (
+        f"{names} can change a part of each tensor, and keep the rest: "
+        '`zero: {index: "[:, 3]"}` a part as Python indexes it, `scale: {value: 0.5, heads: 2 of '
+        "8}` one of 8 equal parts of the last axis, counted from 0. "
+        "[What does this head do?](../recipes/ablate.md) is an example."
+    )
     titles = ("action", "what it does", "argument", "changes", "tensors", "example")
     yield _table(titles, map(_action, ACTIONS.values()))
 

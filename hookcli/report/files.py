@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import os
 import re
@@ -101,6 +102,7 @@ def _read_text(path: str) -> bytes:
         text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
         raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
+    text = text.removeprefix(codecs.BOM_UTF8)  # editors and PowerShell write it
     if not text:
         raise _not_report(path, ValueError("it is empty"))
     return text

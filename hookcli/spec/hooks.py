@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.spec.part import TensorPart
 
 Part: TypeAlias = Literal["input", "output"]
 
@@ -76,12 +77,14 @@ class ActionSpec:
 
     The argument of `call` is a FunctionRef, or {"pack": FunctionRef, "unpack": FunctionRef} for
     saved_tensors. That of `comm` is {"name": ..., **state}, or for a wrapper {"name": ...,
-    "around": the argument of another `comm`, or a FunctionRef}. Paths are absolute.
+    "around": the argument of another `comm`, or a FunctionRef}. Paths are absolute. `part` is the
+    part of each tensor that the action changes; None for all of it.
     """
 
     name: str
     argument: Any = None
     place: str = ""
+    part: TensorPart | None = None
 
 
 def is_average(action: ActionSpec) -> bool:

@@ -55,7 +55,8 @@ class ModelSpec:
     """The model: its source, its constructor arguments, its weights.
 
     With `trust`, files that run code when they are opened may be opened. `argv` are the arguments
-    in `sys.argv` while the source is imported and run.
+    in `sys.argv` while the source is imported and run. `method` is the method that runs in place of
+    `forward`.
     """
 
     source: str
@@ -63,6 +64,7 @@ class ModelSpec:
     weights: str | None = None
     trust: bool = False
     argv: tuple[str, ...] = ()
+    method: str | None = None
 
 
 Parallel: TypeAlias = Literal["ddp", "fsdp"]
@@ -263,6 +265,22 @@ def parse_argv(text: str, place: str) -> tuple[str, ...]:
             place=place,
             hint="close each quotation, as in `--argv \"--name 'a b'\"`",
         ) from None
+
+
+def parse_method(text: str, place: str) -> str:
+    """Return the name of a method.
+
+    Raises
+    ------
+    RequestError : it is not a name.
+    """
+    if text.isidentifier():
+        return text
+    raise RequestError(
+        f"method must be the name of a method, got '{text}'",
+        place=place,
+        hint="pass a name, as in `--method encode`",
+    )
 
 
 def script_argv(model: ModelSpec) -> list[str]:

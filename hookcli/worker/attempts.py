@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
-from hookcli.errors import ModelError, NoBatchError, NoFakeError, interruption_behind
+from hookcli.errors import ModelError, NoBatchError, NoFakeError, RequestError, interruption_behind
 from hookcli.known_failures import is_network_failure
 from hookcli.memory import available, too_large
 from hookcli.report.report import ErrorInfo, Report
@@ -21,6 +21,7 @@ from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.ranks import Ranks, runs_together
 from hookcli.worker.verify_neutral import verified
+from hookcli.worker.watched.opened_files import recorded_in
 from hookcli.worker.worker import Limits, Worker
 
 
@@ -91,6 +92,12 @@ def run_within(
     interactive = next((action for action in actions if CATALOGUE[action.name].asks), None)
     if interactive is None:
         return run_all(spec, limits, check, meanwhile)
+    if recorded_in() is not None:
+        raise RequestError(
+            f"action '{interactive.name}' cannot be combined with --watch",
+            place="--watch",
+            hint="remove the action, or run without `--watch`",
+        )
     from hookcli.worker.terminal import user_terminal  # only for a debugger
 
     with user_terminal(interactive, several_ranks=together) as terminal:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hookcli.worker.spawn import ChildProcess, Spawn
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # pathlib is slow
-_HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
+HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
 
 
-def _first_lines() -> str:
+def first_lines() -> str:
     """Return the code that the child runs first."""
     with open(os.path.join(_FOLDER, "__main__.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
         return file.read()
@@ -97,11 +97,11 @@ class Process:
             passed = (job, answer, self.events, self.dump, alive)
             stream = _error_stream(direct=bool(more))
             self.child = _spawn(
-                python_command(python, _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON),
+                python_command(python, first_lines(), *map(str, passed), HOME, OLDEST_PYTHON),
                 stdout=stream,
                 stderr=stream,
                 pass_fds=(*passed, *more),
-                env=_environment(),
+                env=worker_environment(),
             )
         except OSError:
             self.close()
@@ -132,7 +132,7 @@ class Process:
             os.close(self._open.pop())
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """Return the environment with a fixed hash seed, so that sets of strings keep their order.
 
     A model that iterates over such a set then runs the same way each time. A number that the user
@@ -159,6 +159,11 @@ def started(python: str) -> Process:
         if process.python == python:
             return _ahead.pop(i)
     return Process(python)
+
+
+def has_unused() -> bool:
+    """Return whether a process that was started in advance has not been used."""
+    return bool(_ahead)
 
 
 def end_unused() -> None:

@@ -18,6 +18,7 @@ from zlib import crc32
 from hookcli.errors import HookcliError
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.request import Attempt, Spec
+from hookcli.worker.watched.opened_files import recorded_in
 
 _HEAD = struct.Struct("<Q")
 _FRAME = struct.Struct("<QL")  # the size and the CRC-32 of what follows
@@ -32,11 +33,15 @@ Reason: TypeAlias = Literal["died", "timeout", "memory"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The task of the child. `token` begins its answer."""
+    """The task of the child. `token` begins its answer.
+
+    `opened` is the file in which it records the files that it opens; None if it does not.
+    """
 
     spec: Spec
     attempt: Attempt
     token: bytes = field(default_factory=lambda: urandom(_TOKEN))
+    opened: str | None = field(default_factory=recorded_in)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def test_each_option_of_each_command_is_offered_with_its_help(completed, line):
             name
             for (owner, _), item in parameters().items()
             for name in item.opts
-            if owner == command and name.startswith("--")
+            if owner == command and name.startswith("--") and not item.hidden
         }
         assert set(completed("fish", "hookcli", command, "--")) == {*names, "--help"}
         assert all("\t" in row for row in line()[1].splitlines())

@@ -1,4 +1,4 @@
-"""What `--help` says, at 80 columns: nothing cut, every flag, the defaults."""
+"""What `--help` and `--help-all` say, at 80 columns: nothing cut, every flag, the defaults."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from hookcli.cli.commands import COMMANDS, GROUPS, RUNNING as RUN_A_MODEL
 from hookcli.cli.flags.signatures import SECTIONS
+from hookcli.cli.help.short_help import METAVARS, SHORT, TEXTS
 from hookcli.formats.names import columns_of, sorts_of
 from hookcli.formats.registry import FORMATS
 from tests.conftest import SAMPLES
@@ -18,11 +19,12 @@ from tests.conftest import SAMPLES
 RUNNING = ["inspect", "grads", "trace"]
 PREFIXES = ("finite_", "weight_", "output_", "input_")  # of columns that help does not list
 SHARED = {
-    "--config", "--arg", "--argv", "--weights", "--trust", "--data-only", "--python", "--input",
+    "--config", "--arg", "--argv", "--method", "--weights", "--trust", "--data-only", "--python",
+    "--input",
     "--target", "--batch-size", "--device", "--dtype", "--mode",
     "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth",
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
-    "--help",
+    "--watch", "--help", "--help-all",
 }  # fmt: skip
 BACKWARD = {"--compiled", "--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
@@ -32,7 +34,7 @@ FLAGS = {
     "check": SHARED - {"--depth", "--columns", "--sort"}
     | BACKWARD
     | {"--baseline", "--update-baseline", "--against", "--rule"},
-    "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"}
+    "snapshot": SHARED - {"--watch", "--only", "--columns", "--sort", "--format", "--fail-on"}
     | {"--force", "--nproc", "--parallel"},
     "run": {
         "--config",
@@ -59,15 +61,16 @@ FLAGS = {
         "--verbose",
         "--color",
         "--help",
+        "--help-all",
     },
 }
 
 
 @pytest.fixture
 def helped(line, monkeypatch):
-    def text(*command):
+    def text(*command, short=False):
         monkeypatch.setenv("COLUMNS", "80")
-        status, out, err = line(*command, "--help")
+        status, out, err = line(*command, "--help" if short or not command else "--help-all")
         assert (status, err) == (0, "")
         return out
 
@@ -76,10 +79,34 @@ def helped(line, monkeypatch):
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
 def test_help_fits_into_80_columns_and_cuts_nothing(command, helped):
-    out = helped(*([command] if command else []))
-    assert max(map(len, out.splitlines())) <= 80
-    several = "[ARGS]...", "REPORT.json...", "RUN.json..."
-    assert "..." not in functools.reduce(lambda text, one: text.replace(one, ""), several, out)
+    for short in (True, False):
+        out = helped(*([command] if command else []), short=short)
+        assert max(map(len, out.splitlines())) <= 80
+        several = "[ARGS]...", "REPORT.json...", "RUN.json..."
+        assert "..." not in functools.reduce(lambda text, one: text.replace(one, ""), several, out)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_the_usual_options_on_at_most_15_lines(command, helped):
+    out, whole = helped(command, short=True), helped(command)
+    if command not in SHORT:
+        assert out == whole
+        return
+    lines = sections(out)["Options"].splitlines()
+    rows = [row for row in lines if row.strip()]
+    assert len(rows) <= 15
+    assert all(re.match(r"  (-|  )", row) for row in rows)  # no text is wrapped
+    flags = [re.search(r"--?[a-z][a-z-]*", row)[0] for row in rows]
+    assert len(flags) == len(rows)
+    assert flags[-2:] == ["-h", "--help-all"]
+    assert all(re.search(rf"^  {flag}\b", whole, re.M) for flag in flags)
+    assert len(whole.splitlines()) > len(out.splitlines())
+    assert sections(out)["Examples"] == sections(whole)["Examples"]
+
+
+def test_the_texts_of_the_short_help_are_all_used():
+    assert {*TEXTS} - {"a", "b"} == {name for names in SHORT.values() for name in names}
+    assert {*METAVARS} <= {*TEXTS}
 
 
 def sections(text):
@@ -103,7 +130,7 @@ def test_each_option_is_in_a_section_and_the_sections_are_in_order(command, help
     assert names == [name for name in SECTIONS if name in names]
     assert "--help" in page["General"]
     general = set(re.findall(r"--[a-z-]+(?=  |,| <)", page["General"]))
-    assert general <= {"--help", "--quiet", "--verbose", "--color"}
+    assert general <= {"--help", "--help-all", "--quiet", "--verbose", "--color", "--watch"}
 
 
 def test_the_sections_of_inspect(helped):

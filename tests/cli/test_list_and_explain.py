@@ -13,6 +13,7 @@ from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
 from hookcli.formats.registry import FORMATS
+from hookcli.reference.schemas import SCHEMAS
 from hookcli.rules.catalogue import CATALOGUE as RULES
 
 NAMES = {
@@ -58,6 +59,33 @@ def test_the_json_of_a_list_has_all_that_the_catalogue_knows(line):
     assert action["needs_values"] is False
 
 
+@pytest.mark.parametrize("family", NAMES)
+def test_explain_prints_what_list_and_schema_print(family, line):
+    for more in ([], ["-f", "json"]):
+        assert line("explain", family, *more) == line("list", family, *more)
+    for document in SCHEMAS:
+        assert line("explain", f"schema:{document}") == line("schema", document)
+
+
+def test_explain_without_a_word_names_every_family(line):
+    status, out, err = line("explain")
+    assert (status, err) == (0, "")
+    assert {row.split()[0] for row in out.splitlines() if row.startswith("  ")} > {
+        *NAMES, "columns", "schema:config", "rule:finite",
+    }  # fmt: skip
+    for document in SCHEMAS:
+        assert document in out
+    assert len(out.splitlines()) <= 20
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("word", [[], ["finite"]])
+def test_only_a_family_is_printed_as_json(word, refused):
+    message, place, _ = refused("explain", *word, "-f", "json")
+    assert message == "only the names of a family can be printed as JSON"
+    assert place == " ".join(["hookcli explain", *word, "-f json"])
+
+
 FULL = [
     f"{family}:{name}"
     for family, table in (
@@ -88,16 +116,18 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
         ("clmap", "try `hookcli explain clamp`"),
         ("format:sariff", "try `hookcli explain format:sarif`"),
         ("full", "try `hookcli explain full_backward_pre`"),
+        ("schema", "try `hookcli explain schema:config`"),
+        ("schema:reports", "try `hookcli explain schema:report`"),
+        ("rule", "try `hookcli explain rules`"),
         (
             "xyzzy",
-            "run `hookcli list hooks`, `hookcli list actions`, `hookcli list rules` or "
-            "`hookcli list formats`",
+            "run `hookcli explain` for an overview",
         ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_the_near_name(name, hint, refused):
     message, place, what = refused("explain", name)
-    assert message == f"unknown hook kind, action, rule or format '{name}'"
+    assert message == f"unknown hook kind, action, rule, format or schema '{name}'"
     assert place == f"hookcli explain {name}"
     assert what == hint
 

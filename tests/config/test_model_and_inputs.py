@@ -78,13 +78,13 @@ def test_a_call_s_file_is_absolute_at_any_depth(read, folder):
         (".", ". is a directory", "model", "choose a file in it"),
         (
             "[a]",
-            "model must be a string or a mapping {source, args, argv, weights}, got [a]",
+            "model must be a string or a mapping {source, args, argv, method, weights}, got [a]",
             "model",
             "model.py:Net",
         ),
         (
             "",
-            "model must be a string or a mapping {source, args, argv, weights}, got null",
+            "model must be a string or a mapping {source, args, argv, method, weights}, got null",
             "model",
             "model.py:Net",
         ),

@@ -62,6 +62,9 @@ clamp  (action)
 Limits each value to [low, high].
 
 argument    [low, high]
+part        clamp: {value: …, index: "[:, 3]"} changes a part as Python indexes
+            it, clamp: {value: …, heads: 2 of 8} a head: one of 8 equal parts of
+            the last axis
 works with  kinds whose hooks may return a value
 tensors     real or fake
 example     do: [{clamp: [-1, 1]}]

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from hookcli.cli.commands.schema import _SCHEMAS
+from hookcli.reference.schemas import SCHEMAS
 from hookcli.report.values import LARGEST_INDEX, LARGEST_SIZE, known_size
 from tests.report import extremes
 from tests.report.extremes import NUMBERS, STRINGS, alike, changes_to, failures, mixed, read
@@ -19,9 +19,9 @@ DOCUMENTS = list(documents())
 ORDERED = {"order", "parent", "source", "target", "total", "step"}
 
 
-@pytest.mark.parametrize("name", [name for name in _SCHEMAS if name != "config"])
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "config"])
 def test_each_number_of_a_schema_has_a_range_that_every_format_holds(name):
-    for node in numeric_nodes(_SCHEMAS[name]()):
+    for node in numeric_nodes(SCHEMAS[name]()):
         low, high = node["minimum"], node["maximum"]
         assert low < high
         if node["type"] == "integer":

@@ -48,7 +48,7 @@ def test_the_order_of_sets_is_fixed_unless_the_user_chose_one(monkeypatch, seed,
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     if seed is not None:
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-    assert process_file._environment()["PYTHONHASHSEED"] == passed
+    assert process_file.worker_environment()["PYTHONHASHSEED"] == passed
 
 
 def test_torch_of_this_process_is_looked_for_without_importing_it(monkeypatch):

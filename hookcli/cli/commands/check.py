@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.baseline import baseline, known as known_findings
-from hookcli.cli.errors import reporting
 from hookcli.cli.execute import need_model, note_verdict, report_status, run_in_worker
 from hookcli.cli.flags import completions
-from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
+from hookcli.cli.flags.options import (
+    ConsoleFlags,
+    OutputFlags,
+    RequestFlags,
+    ViewFlags,
+    WatchFlags,
+)
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.cli.flags.view import view_of
 from hookcli.cli.output import (
@@ -23,6 +28,7 @@ from hookcli.cli.output import (
     parse_targets,
 )
 from hookcli.cli.rank_files import only_this_rank, write_others
+from hookcli.cli.watch.watching import run_command
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
@@ -118,6 +124,7 @@ def check(
     known: KnownFlags,
     view: Annotated[ViewFlags, lacks("phase", "depth", "columns", "sort")],
     output: OutputFlags,
+    watch: WatchFlags,
     messages: ConsoleFlags,
 ) -> int:
     """Check a model against rules, for CI.
@@ -128,7 +135,7 @@ def check(
     """
     console = messages.console()
     all_flags = _Flags(request=flags, known=known, view=view, output=output)
-    return reporting(console, lambda: _run(all_flags, console))
+    return run_command(watch, output, console, lambda: _run(all_flags, console))
 
 
 def _run(flags: _Flags, console: Console) -> int:

@@ -19,7 +19,6 @@ from hookcli.cli.diff_sides import (
     prefix_side,
     side_request,
 )
-from hookcli.cli.errors import reporting
 from hookcli.cli.execute import load_renderers, while_watched
 from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import (
@@ -31,6 +30,7 @@ from hookcli.cli.flags.options import (
     RequestFlags,
     RunFlags,
     ViewFlags,
+    WatchFlags,
     only_formats,
 )
 from hookcli.cli.flags.signatures import argument, changes, lacks, option
@@ -42,6 +42,7 @@ from hookcli.cli.output import (
     parse_targets,
     status_of,
 )
+from hookcli.cli.watch.watching import run_command
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError
 from hookcli.formats.registry import formats_of
@@ -174,6 +175,7 @@ def diff(
     ],
     view: Annotated[ViewFlags, lacks("phase", "depth", "columns", "sort")],
     output: Annotated[OutputFlags, only_formats(formats_of("diff"))],
+    watch: WatchFlags,
     messages: ConsoleFlags,
 ) -> int:
     """Show the first layer where two models differ.
@@ -184,7 +186,7 @@ def diff(
     console = messages.console()
     request = RequestFlags(model=model, run=run, limits=limits, gate=gate)
     flags = _Flags(sides=sides, compare=compare, request=request, view=view, output=output)
-    return reporting(console, lambda: _run(flags, console))
+    return run_command(watch, output, console, lambda: _run(flags, console))
 
 
 def _run(flags: _Flags, console: Console) -> int:

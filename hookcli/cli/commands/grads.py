@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from hookcli.cli.execute import run_and_report
-from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.flags.options import (
+    ConsoleFlags,
+    OutputFlags,
+    RequestFlags,
+    ViewFlags,
+    WatchFlags,
+    rows_of,
+)
 from hookcli.cli.flags.signatures import changes, lacks
 
 EXAMPLES = (
@@ -22,10 +29,13 @@ def grads(
     ],
     view: Annotated[ViewFlags, lacks("phase"), rows_of("grads")],
     output: OutputFlags,
+    watch: WatchFlags,
     console: ConsoleFlags,
 ) -> int:
     """Show the gradient of every parameter.
 
     The model is built and runs forward and backward with real tensors, in a separate process.
     """
-    return run_and_report("grads", flags, view=view, output=output, console=console.console())
+    return run_and_report(
+        "grads", flags, view=view, output=output, watch=watch, console=console.console()
+    )

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from hookcli.cli.errors import reporting
 from hookcli.cli.execute import run_and_report
-from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.flags.options import (
+    ConsoleFlags,
+    OutputFlags,
+    RequestFlags,
+    ViewFlags,
+    WatchFlags,
+    rows_of,
+)
 from hookcli.cli.flags.signatures import changes, lacks
+from hookcli.cli.watch.watching import run_command
 from hookcli.cli.weights.weights_request import WeightsFlags, inspect_weights, weights_named
 
 EXAMPLES = (
@@ -35,6 +42,7 @@ def inspect(
     ],
     weights: WeightsFlags,
     output: OutputFlags,
+    watch: WatchFlags,
     console: ConsoleFlags,
 ) -> int:
     """Show every layer: shapes, parameters, cost and order of calls.
@@ -45,8 +53,12 @@ def inspect(
     shown = console.console()
     source = weights_named(flags)
     if source is None:
-        return run_and_report("inspect", flags, view=view, output=output, console=shown)
-    return reporting(
+        return run_and_report(
+            "inspect", flags, view=view, output=output, watch=watch, console=shown
+        )
+    return run_command(
+        watch,
+        output,
         shown,
         lambda: inspect_weights(
             source, flags, view=view, output=output, no_values=weights.no_values, console=shown

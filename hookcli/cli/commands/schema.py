@@ -3,74 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hookcli.cli.errors import reporting
 from hookcli.cli.flags.signatures import argument
 from hookcli.console import Console
 from hookcli.errors import Status
-
-
-def _config() -> dict[str, Any]:
-    from hookcli.config.schema import config_schema
-
-    return config_schema()
-
-
-def _report() -> dict[str, Any]:
-    from hookcli.report.schema import json_schema
-
-    return json_schema()
-
-
-def _diff() -> dict[str, Any]:
-    from hookcli.comparison.schema import diff_schema
-
-    return diff_schema()
-
-
-def _training() -> dict[str, Any]:
-    from hookcli.report.schema import training_schema
-
-    return training_schema()
-
-
-def _run_diff() -> dict[str, Any]:
-    from hookcli.comparison.schema import run_diff_schema
-
-    return run_diff_schema()
-
-
-def _weights() -> dict[str, Any]:
-    from hookcli.report.schema import weights_schema
-
-    return weights_schema()
-
-
-def _weights_diff() -> dict[str, Any]:
-    from hookcli.report.schema import weights_diff_schema
-
-    return weights_diff_schema()
-
-
-_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    "config": _config,
-    "report": _report,
-    "diff": _diff,
-    "run": _training,
-    "rundiff": _run_diff,
-    "weights": _weights,
-    "weights_diff": _weights_diff,
-}
+from hookcli.reference.schemas import SCHEMAS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaFlags:
     """The kind of document."""
 
-    document: str = argument("The kind of document.", choices=tuple(_SCHEMAS))
+    document: str = argument("The kind of document.", choices=tuple(SCHEMAS))
 
 
 EXAMPLES = (
@@ -84,7 +30,7 @@ def schema(flags: SchemaFlags) -> int:
     console = Console()
 
     def command() -> int:
-        console.out(json.dumps(_SCHEMAS[flags.document](), indent=2) + "\n")
+        console.out(json.dumps(SCHEMAS[flags.document](), indent=2) + "\n")
         return Status.FINE
 
     return reporting(console, command)

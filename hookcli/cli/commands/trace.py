@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from hookcli.cli.execute import run_and_report
-from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.flags.options import (
+    ConsoleFlags,
+    OutputFlags,
+    RequestFlags,
+    ViewFlags,
+    WatchFlags,
+    rows_of,
+)
 from hookcli.cli.flags.signatures import changes, lacks
 
 EXAMPLES = (
@@ -27,6 +34,7 @@ def trace(
     ],
     view: Annotated[ViewFlags, rows_of("trace")],
     output: OutputFlags,
+    watch: WatchFlags,
     console: ConsoleFlags,
 ) -> int:
     """Show every hook that fires, in order.
@@ -34,4 +42,6 @@ def trace(
     The model is built and runs in a separate process: forward, then backward and an optimizer
     step if the hooks need them.
     """
-    return run_and_report("trace", flags, view=view, output=output, console=console.console())
+    return run_and_report(
+        "trace", flags, view=view, output=output, watch=watch, console=console.console()
+    )

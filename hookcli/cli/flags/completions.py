@@ -122,11 +122,14 @@ def topics(incomplete: str) -> list[tuple[str, str]]:
     from collections import Counter
 
     from hookcli.reference.families import FAMILIES
+    from hookcli.reference.schemas import SCHEMAS
 
     families = [load() for load in FAMILIES.values()]
     count = Counter(name for family in families for name in family.members)
     return [
         ("columns", "columns of tables"),
+        *((name, "all names") for name in FAMILIES),
+        *((f"schema:{name}", "schema") for name in SCHEMAS),
         *(
             (name if bare else f"{family.singular}:{name}", family.singular)
             for family in families

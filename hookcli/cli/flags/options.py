@@ -61,6 +61,12 @@ class ModelFlags:
         "is imported.",
         section="Model",
     )
+    method: str | None = option(
+        "--method",
+        metavar="NAME",
+        text="Run this method of the model in place of forward, such as encode.",
+        section="Model",
+    )
     weights: str | None = option(
         "--weights",
         metavar="FILE",
@@ -337,6 +343,18 @@ class ConsoleFlags:
     def console(self) -> Console:
         """Return the console for these flags."""
         return Console(color=self.color, quiet=self.quiet, verbose=self.verbose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFlags:
+    """Whether the command runs again when a file changes."""
+
+    watch: bool = option(
+        "--watch",
+        text="Run again whenever the model's file or another file that the run read changes.",
+        section="General",
+        unset=False,
+    )
 
 
 def new_file() -> Any:

@@ -1,4 +1,4 @@
-"""Help pages: options in sections, commands in groups, examples at the end.
+"""Help pages: the usual options, or all in sections; commands in groups; examples at the end.
 
 typer has this only for pages that rich renders, and importing rich takes longer than a page.
 """
@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 from typer.core import TyperCommand, TyperGroup
 
 from hookcli.cli.flags.signatures import SECTIONS
+from hookcli.cli.help.short_help import HELP, HELP_ALL, METAVARS, SHORT, TEXTS
 
 # (what the command shows, the command): a command module has them as EXAMPLES.
 Examples: TypeAlias = Sequence[tuple[str, str]]
+ALL = "hookcli.help_all"  # the key of a context's meta
 _GENERAL = SECTIONS[-1]  # the section of --help, which typer adds
 
 
@@ -73,7 +75,29 @@ class SectionedCommand(TyperCommand):
         return pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then each section of options."""
+        """Write the arguments and the options that most people use; all with --help-all."""
+        if self.name is not None and self.name in SHORT and not ctx.meta.get(ALL):
+            self._format_short(ctx, formatter, SHORT[self.name])
+        else:
+            self._format_all(ctx, formatter)
+
+    def _format_short(self, ctx: Any, formatter: Any, names: Sequence[str]) -> None:
+        parameters: dict[str, Any] = {item.name: item for item in self.get_params(ctx)}
+        arguments: list[tuple[str, str]] = []
+        options: list[tuple[str, str]] = []
+        for parameter in filter(_is_argument, parameters.values()):
+            text = TEXTS.get(parameter.name) or parameter.get_help_record(ctx)[1]
+            arguments.append((_argument_name(parameter), text.removesuffix("[required]").rstrip()))
+        for name in names:
+            shown = parameters[name].get_help_record(ctx)[0]
+            if name in METAVARS:
+                shown = f"{shown.partition(' <')[0]} {METAVARS[name]}"
+            options.append((shown, TEXTS[name]))
+        options += [("-h, --help", HELP), ("--help-all", HELP_ALL)]
+        _write(formatter, "Arguments", arguments)
+        _write(formatter, "Options", options)
+
+    def _format_all(self, ctx: Any, formatter: Any) -> None:
         arguments: list[tuple[str, str]] = []
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in SECTIONS}
         for parameter in self.get_params(ctx):

@@ -21,6 +21,7 @@ from hookcli.config.parse.scalars import (
 )
 from hookcli.config.sections.comm import Comm
 from hookcli.spec.hooks import ActionSpec, FunctionRef, StateRef
+from hookcli.spec.part import TensorPart, parse_heads, parse_index
 
 _FILES = (".safetensors", ".pt", ".pth", ".npy")
 _FUNCTION = Refined(
@@ -134,6 +135,58 @@ def _tensor_file(item: Node, text: str) -> str:
     return absolute_path + mark + name
 
 
+def _index(item: Node, text: str) -> TensorPart:
+    try:
+        parse_index(text)
+    except ValueError:
+        hint = 'write `index: "[:, 3]"`, with integers, slices, lists of integers and one `...`'
+        raise NodeError(item, f"index must be an index as in Python, got '{text}'", hint) from None
+    return TensorPart(index=text.strip())
+
+
+def _heads(item: Node, text: str) -> TensorPart:
+    try:
+        return parse_heads(text)
+    except ValueError:
+        hint = "write `heads: 2 of 8`, or `heads: 0, 2 of 8`; the first head is 0"
+        raise NodeError(item, f"heads must be numbers of a count, got '{text}'", hint) from None
+
+
+_PART = {
+    "index": Key(
+        Refined(Text("an index such as [:, 3]", 'write `index: "[:, 3]"`'), _index),
+        "the part of each tensor to change, as Python indexes it",
+    ),
+    "heads": Key(
+        Refined(Text("heads such as 2 of 8", "write `heads: 2 of 8`"), _heads),
+        "the heads to change: equal parts of the last axis",
+    ),
+}
+
+
+def _on_part(action: Action) -> Fields:
+    """Return the form of an action on a part: {value: argument, index: …} or {heads: …}."""
+    value = {}
+    if action.argument != "none":
+        shape = ARGUMENTS[action.argument]
+        value = {"value": Key(shape, "the argument of the action", required=True)}
+    return Fields({**value, **_PART})
+
+
+def _read_on_part(action: Action, item: Node, argument: Node, problems: Problems) -> ActionSpec:
+    values = _on_part(action).read(argument, problems)
+    parts = [values[name] for name in _PART if name in values]
+    if len(parts) != 1:
+        raise NodeError(
+            argument,
+            f"{action.name} on a part requires either index or heads",
+            f'write `{action.name}: {{index: "[:, 3]"}}`'
+            if action.argument == "none"
+            else f'write `{action.name}: {{value: …, index: "[:, 3]"}}`',
+        )
+    return ActionSpec(action.name, values.get("value"), item.place, parts[0])
+
+
 ARGUMENTS: dict[str, Validator] = {
     "figures": Choice(("norm",)),
     "number": Number(),
@@ -165,9 +218,9 @@ class _Do:
         """JSON Schema."""
         bare = {action.name: action.does for action in CATALOGUE.values() if _may_be_bare(action)}
         full = {
-            action.name: {**ARGUMENTS[action.argument].schema(), "description": action.does}
+            action.name: {**_schema(action), "description": action.does}
             for action in CATALOGUE.values()
-            if action.argument != "none"
+            if action.argument != "none" or action.parts
         }
         return {
             "anyOf": [
@@ -181,6 +234,16 @@ class _Do:
                 },
             ]
         }
+
+
+def _schema(action: Action) -> Schema:
+    """Return the schema of what follows the name of an action."""
+    if not action.parts:
+        return ARGUMENTS[action.argument].schema()
+    part = _on_part(action).schema()
+    if action.argument == "none":
+        return part
+    return {"anyOf": [ARGUMENTS[action.argument].schema(), part]}
 
 
 def _may_be_bare(action: Action) -> bool:
@@ -205,6 +268,8 @@ def _with_argument(item: Node, problems: Problems) -> ActionSpec:
     ((key, argument),) = item.value.items()
     name = _NAME.read(Node(key, argument.mark, item.path), problems)
     action = CATALOGUE[name]
+    if action.parts and isinstance(argument.value, dict):
+        return _read_on_part(action, item, argument, problems)
     if action.argument == "none":
         raise NodeError(argument, f"{name} does not accept an argument", f"write `{name}` alone")
     return ActionSpec(name, ARGUMENTS[action.argument].read(argument, problems), item.place)

@@ -22,7 +22,7 @@ from hookcli.spec.inputs import (
     TupleSpec,
     parse_inputs,
 )
-from hookcli.spec.request import Argument, ModelSpec, parse_argv
+from hookcli.spec.request import Argument, ModelSpec, parse_argv, parse_method
 from hookcli.spec.yaml import flow
 
 
@@ -82,6 +82,19 @@ def _script_arguments(item: Node, value: Any) -> tuple[str, ...]:
         raise NodeError(item, error.message, error.hint) from None
 
 
+def _method(item: Node, text: str) -> str:
+    """Return the name of a method.
+
+    Raises
+    ------
+    NodeError : it is not a name.
+    """
+    try:
+        return parse_method(text, item.place)
+    except RequestError as error:
+        raise NodeError(item, error.message, error.hint) from None
+
+
 _SOURCE = Refined(Text("a model, as MODEL on the command line"), paths.model_source)
 _KEYS = Fields(
     {
@@ -96,6 +109,10 @@ _KEYS = Fields(
             Refined(_ARGV, _script_arguments),
             "arguments of the script that defines the model: its sys.argv while it is imported",
         ),
+        "method": Key(
+            Refined(Text("the name of a method", "write `method: encode`"), _method),
+            "the method of the model that runs in place of forward",
+        ),
         "weights": Key(
             Refined(Text(), paths.weights),
             "a state dict: a .safetensors or .pt file, an index, or a folder with one",
@@ -109,7 +126,7 @@ _KEYS = Fields(
 )
 MODEL = ByType(
     {str: _SOURCE, dict: _KEYS},
-    expected="a string or a mapping {source, args, argv, weights}",
+    expected="a string or a mapping {source, args, argv, method, weights}",
     hint="write `model: model.py:Net`",
 )
 
@@ -123,6 +140,7 @@ def model_of(value: str | dict[str, Any]) -> ModelSpec:
         value.get("args", ()),
         value.get("weights"),
         argv=value.get("argv", ()),
+        method=value.get("method"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -111,8 +112,55 @@ def _named(where: str, text: str) -> Callable[..., Any]:
     return value  # type: ignore[no-any-return]
 
 
+def _as_typed(name: str, target: Callable[..., Any], source: str) -> str:
+    """Return the `--arg` of a parameter, with a `{call: …}` if its type is a class to build."""
+    kind = _hints(target).get(name)
+    called = _call_of(kind, getattr(target, "__module__", ""), source)
+    return f"--arg {name}=…" if called is None else f"--arg '{name}={called}'"
+
+
+def _call_of(kind: Any, module: str, source: str, depth: int = 0) -> str | None:
+    """Return `{call: FILE:Class, args: {field: …}}` with the required fields of a class.
+
+    None if it is not a class of Python source that can be called so.
+    """
+    is_users = isinstance(kind, type) and not kind.__module__.startswith(_NOT_CONFIGS)
+    if not is_users or depth > _DEEPEST or inspect.isabstract(kind):
+        return None
+    signature = _signature(kind)
+    if signature is None:
+        return None
+    file = source if source.endswith(".py") else source.rpartition(":")[0]
+    where = file if kind.__module__ == module and file.endswith(".py") else kind.__module__
+    hints = _hints(kind)
+    fields = [
+        f"{name}: {_call_of(hints.get(name), module, source, depth + 1) or '…'}"
+        for name in _required(signature)
+    ]
+    arguments = f", args: {{{', '.join(fields)}}}" if fields else ""
+    return f'{{call: "{where}:{kind.__qualname__}"{arguments}}}'
+
+
+_DEEPEST = 3  # configurations inside configurations
+_NOT_CONFIGS = ("builtins", "torch", "typing", "collections", "pathlib", "numpy", "enum")
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of a callable's parameters; none that cannot be resolved."""
+    function = vars(target).get("__init__") if isinstance(target, type) else target
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # noqa: BLE001  # annotations are the user's code
+        return {}
+
+
 def _misfit(
-    label: str, signature: inspect.Signature, args: tuple[Argument, ...], problem: str, source: str
+    target: Callable[..., Any],
+    label: str,
+    signature: inspect.Signature,
+    args: tuple[Argument, ...],
+    problem: str,
+    source: str,
 ) -> RequestError:
     names = [p.name for p in signature.parameters.values()]
     accepted = ", ".join(str(p) for p in signature.parameters.values())
@@ -133,7 +181,7 @@ def _misfit(
         return RequestError(
             f"{label} requires {pluralize(len(missing), 'argument')} {', '.join(missing)}",
             place=source,
-            hint=f"pass `{' '.join(f'--arg {name}=…' for name in missing)}`",
+            hint=f"pass `{' '.join(_as_typed(name, target, source) for name in missing)}`",
         )
     place = f"--arg {args[-1].text}" if args else source
     return RequestError(f"{label}: {problem}", place=place, hint=hint)
@@ -184,7 +232,7 @@ def _construct(
         except TypeError as error:
             config = None if args else _default_config(target, _required(signature))
             if config is None:
-                raise _misfit(label, signature, args, str(error), source) from None
+                raise _misfit(target, label, signature, args, str(error), source) from None
             named = {"config": config()}
     try:
         return target(*positional, **named)

@@ -24,7 +24,7 @@ from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import MODULE_HINT, can_build
 from hookcli.sentences import missing_name
 from hookcli.spec.request import Argument
-from hookcli.text import join_or, nearest, try_instead
+from hookcli.text import join_names, join_or, nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 _BUILDS = "build"  # too common a name to come before a class that can be constructed
@@ -90,8 +90,13 @@ def _used_names(path: Path) -> dict[str, set[str]]:
     }
 
 
-def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
-    """Return the model classes of the file that no other class in it uses, in file order."""
+def root_classes(
+    module: ModuleType, path: Path, method: str | None = None
+) -> list[type[nn.Module]]:
+    """Return the model classes of the file that no other class in it uses, in file order.
+
+    They have a forward, or the `method` that runs in its place.
+    """
     used = _used_names(path)
     return [
         value
@@ -100,7 +105,7 @@ def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
         and value.__module__ == module.__name__
         and value.__name__ == name
         and not inspect.isabstract(value)
-        and has_forward(value)
+        and (has_forward(value) if method is None else callable(getattr(value, method, None)))
         and not any(name in names for other, names in used.items() if other != name)
     ]
 
@@ -124,14 +129,47 @@ def _several(source: str, names: Sequence[str]) -> RequestError:
     )
 
 
+def _no_model(module: ModuleType, source: str) -> RequestError:
+    """Return the error for a file without a model; it names a class that has no `forward`."""
+    for name, value in vars(module).items():
+        if not _is_model_class(value) or value.__module__ != module.__name__:
+            continue
+        methods = [key for key, item in vars(value).items() if _is_public_function(key, item)]
+        if "training_step" in methods:
+            named = shlex.quote(f"{source}:{name}")
+            return RequestError(
+                f"{name} has no forward, but training_step",
+                place=source,
+                hint=f"run `hookcli grads {named} --loss training_step`",
+            )
+        if methods:
+            return RequestError(
+                f"{name} has no forward, but {join_names(methods, 4)}",
+                place=source,
+                hint=f"pass the method to run: `--method {methods[-1]}`",
+            )
+    return RequestError(
+        f"{source} defines no model",
+        place=source,
+        hint="define an nn.Module class, a module-level `model`, or a function `build_model()`",
+    )
+
+
+def _is_public_function(name: str, value: Any) -> bool:
+    return inspect.isfunction(value) and not name.startswith("_")
+
+
 def discover(
     module: ModuleType,
     path: Path,
     source: str,
     args: tuple[Argument, ...],
     trained: Collection[int] = (),
+    method: str | None = None,
 ) -> ChosenModel:
     """Choose the model of a file. `trained` are the ids of parameters that an optimizer changed.
+
+    `method` is the method that runs in place of forward.
 
     Raises
     ------
@@ -143,7 +181,7 @@ def discover(
         value = names.get(name)
         if value is not None and (isinstance(value, nn.Module) or callable(value)):
             return ChosenModel(value, name)
-    roots = root_classes(module, path)
+    roots = root_classes(module, path, method)
     made = {} if args else _instances(module, path, roots, trained)
     if len(made) == 1:
         ((name, value),) = made.items()
@@ -155,11 +193,7 @@ def discover(
     if builds and not any(can_build(kind, args) for kind in roots):
         return ChosenModel(built, _BUILDS)
     if not roots:
-        raise RequestError(
-            f"{source} defines no model",
-            place=source,
-            hint="define an nn.Module class, a module-level `model`, or a function `build_model()`",
-        )
+        raise _no_model(module, source)
     ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
     best = max(ranks.values())
     first = [kind for kind in roots if ranks[kind] == best]

@@ -142,6 +142,12 @@ def check_opening(named: Source, model: ModelSpec) -> None:
             place="--argv",
             hint="omit `--argv`, or pass the Python source",
         )
+    if model.method is not None:
+        raise RequestError(
+            f"{named.path} contains a built model, which runs its forward only",
+            place="--method",
+            hint="omit `--method`, or pass the Python source",
+        )
     if named.kind in _ACTS and not model.trust:
         raise RequestError(
             f"{named.path} is {_ACTS[named.kind]}",

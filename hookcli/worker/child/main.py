@@ -39,6 +39,7 @@ from hookcli.worker.protocol import (
     receive_job,
     send_answer,
 )
+from hookcli.worker.watched import opened_files
 
 if TYPE_CHECKING:
     from hookcli.report.recording import CallNote
@@ -94,7 +95,7 @@ class _Progress:
         self._state.leave_mark()
 
 
-def _import_run() -> BaseException | None:
+def import_run() -> BaseException | None:
     """Import torch and hookcli.engine, which takes most of many runs; return the error, if any."""
     gc.disable()  # to collect garbage would take a tenth of the time
     try:
@@ -153,7 +154,7 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})  # blocked by hookcli's caller
     answer_pipe = guard.AnswerPipe(answer_fd)
-    import_error = _import_run()
+    import_error = import_run()
     # Write no bytecode next to the user's files, in processes that the model starts either.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -164,6 +165,8 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     os.close(job_fd)
     guard.end_with_parent(alive_fd)
     job = _with_terminal_moved(job)
+    if job.opened is not None:
+        opened_files.record(job.opened)
     sys.argv = script_argv(job.spec.model)
     state = ProcessState()
     progress = _Progress(LastEventWriter(event_fd), answer_pipe, state)
@@ -185,6 +188,8 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
         state.restore()
         if state.is_cleared:
             message = FailureMessage(progress.last.phase, _cleared(progress.last, job))
+    if job.opened is not None:
+        opened_files.note_modules(job.opened)
     _answer(answer_pipe, message, job.token)
 
 

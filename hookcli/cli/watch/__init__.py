@@ -1,0 +1,1 @@
+"""`--watch`: a command that runs again whenever a file that it read changes."""

@@ -34,7 +34,7 @@ TEXTS: Mapping[str, str] = {
     "saved reports (.json), files of weights.",
     "against": "Compare with the saved report of another run.",
     "arg": "An argument of the model's constructor.",
-    "b": "What to compare with A; same forms.",
+    "b": "What to compare with A; same forms. Or a folder of tensors that another program wrote.",
     "baseline": "Ignore the findings that FILE lists.",
     "batch_size": "Number of samples, if the batch is inferred.",
     "columns": "Columns to show.",

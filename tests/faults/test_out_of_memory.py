@@ -42,6 +42,7 @@ OTHERS = {
     "engine/probes/trainability/unregistered.py": {"_same_memory": "reads an address"},
     "engine/statistics/cache.py": {"_key": "reads an address"},
     "engine/statistics/elements.py": {"of_tensor": "computes the same on the processor"},
+    "models/python/construct.py": {"_hints": "resolves annotations"},
     "models/bits.py": {"written": "a string to show", "sized_storage": "reads an address"},
     "models/exported/screening/trust.py": {"_check_pickle": "refuses the file"},
     "models/failures.py": {

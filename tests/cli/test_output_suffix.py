@@ -46,7 +46,9 @@ RUNS = {
     "diff": ["net.py", "net.py"],
     "render": ["report.json"],
     "run": ["train.py"],
+    "follow": ["trained.json"],
 }
+ASKS_A_RUN = {"ask"}  # which goes on: tests/cli/following
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,7 @@ def folder(tmp_path_factory):
     (folder / "net.py").write_text(NET)
     (folder / "train.py").write_text(TRAIN)
     assert run_cli("inspect", "net.py", "-f", "json", "-o", "report.json", cwd=folder).status == 0
+    assert run_cli("run", "-q", "-o", "trained.json", "train.py", cwd=folder).status == 0
     return folder
 
 
@@ -77,7 +80,9 @@ def takes_output(command):
 
 
 def test_every_command_that_writes_a_report_is_tried_here():
-    assert {command for command in COMMANDS if takes_output(command)} == set(RUNS)
+    assert {command for command in COMMANDS if takes_output(command)} == {
+        *RUNS, *ASKS_A_RUN,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("command", RUNS)

@@ -287,7 +287,7 @@ FLAGS = (
     "--target --steps --timeout --max-memory --nproc --parallel --fail-on --kinds --stream --phase "
     "--depth --only --columns --sort -f -o --color --baseline --against --tolerance --save "
     "--preset --what-if --python --rule -m --root --max-steps --stop-on --compiled "
-    "--map --suggest-map --notify --on-finding --every"
+    "--map --suggest-map --notify --on-finding --every --method"
 ).split()
 
 

@@ -153,7 +153,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class TensorPart:
+class WeightPart:
     """A tensor of a model, transposed if `turned`, and of that the rows from start to stop."""
 
     name: str
@@ -170,7 +170,7 @@ class MadeTensor:
     """
 
     target: str
-    parts: tuple[TensorPart, ...]
+    parts: tuple[WeightPart, ...]
     turned: bool = False
 
 

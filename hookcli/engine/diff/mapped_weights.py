@@ -10,7 +10,7 @@ from torch import nn
 
 from hookcli.models.nested import shape_of
 from hookcli.refusals import raise_if_external
-from hookcli.spec.request import MadeTensor, TensorPart
+from hookcli.spec.request import MadeTensor, WeightPart
 
 
 def load_mapped_weights(
@@ -70,7 +70,7 @@ def _made(row: MadeTensor, theirs: Mapping[str, Any], current: torch.Tensor) -> 
         return None
 
 
-def _part(part: TensorPart, tensor: torch.Tensor) -> torch.Tensor:
+def _part(part: WeightPart, tensor: torch.Tensor) -> torch.Tensor:
     if part.turned and tensor.dim() >= 2:
         tensor = tensor.transpose(0, 1)
     if part.rows is not None:

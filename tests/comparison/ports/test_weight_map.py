@@ -13,7 +13,7 @@ from hookcli.engine.diff.adapted_batch import adapted_batch
 from hookcli.engine.diff.mapped_weights import load_mapped_weights
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.models.batch import Batch
-from hookcli.spec.request import MadeTensor, TensorPart
+from hookcli.spec.request import MadeTensor, WeightPart
 
 OURS = [f"h.{i}.{n}.{leaf}" for i in range(2) for n in "qkv" for leaf in ("weight", "bias")]
 THEIRS = [f"b.{i}.qkv.{leaf}" for i in range(2) for leaf in ("weight", "bias")]
@@ -86,7 +86,7 @@ def test_tensors_are_transposed_joined_split_and_reshaped():
     for name, shape in (("a", (3, 2)), ("b", (4, 2)), ("c", (1, 2)), ("d", (2, 4)), ("e", (5,))):
         setattr(root, name, nn.Parameter(torch.zeros(shape)))
     theirs = {"x": torch.arange(6.0).view(2, 3), "y": torch.ones(1, 3)}
-    part = TensorPart
+    part = WeightPart
     made = [
         MadeTensor("a", (part("x", turned=True),)),
         MadeTensor("b", (part("x", turned=True), part("x", turned=True, rows=(1, 2)))),

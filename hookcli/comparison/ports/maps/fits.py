@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from hookcli.comparison.ports.maps.names import likeness, rank_of_part, same_role
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit
 from hookcli.report.values import Shape
-from hookcli.spec.request import MadeTensor, TensorPart
+from hookcli.spec.request import MadeTensor, WeightPart
 
 Fit: TypeAlias = Literal["same", "turned", "reshaped"]
 Made: TypeAlias = dict[str, MadeTensor]
@@ -81,7 +81,7 @@ def _single(a: Unit, b: Unit) -> UnitFit | None:
         how = fit(ours.shape, theirs.shape)
         square = len(ours.shape) == 2 and ours.shape[0] == ours.shape[1]
         turned = how == "turned" or (how == "same" and square and is_turned(a, b))
-        made[theirs.name] = MadeTensor(theirs.name, (TensorPart(ours.name, turned),))
+        made[theirs.name] = MadeTensor(theirs.name, (WeightPart(ours.name, turned),))
     missing = len(a.tensors) + len(b.tensors) - 2 * len(pairs)
     return UnitFit(made, 1.0 + _alike(a, b) - 0.3 * missing)
 
@@ -127,7 +127,7 @@ def _joined(parts: Sequence[Unit], whole: Unit) -> UnitFit | None:
             return None
         made[tensor.name] = MadeTensor(
             tensor.name,
-            tuple(TensorPart(one.name, back and len(one.shape) > 1) for one, back in sources),
+            tuple(WeightPart(one.name, back and len(one.shape) > 1) for one, back in sources),
             turned and len(tensor.shape) > 1,
         )
     if not made:
@@ -150,7 +150,7 @@ def _split(whole: Unit, parts: Sequence[Unit]) -> UnitFit | None:
         if rows is None:
             return None
         for (target, back), span in zip(targets, rows, strict=True):
-            part = TensorPart(tensor.name, turned and len(tensor.shape) > 1, span)
+            part = WeightPart(tensor.name, turned and len(tensor.shape) > 1, span)
             made[target.name] = MadeTensor(target.name, (part,), back and len(target.shape) > 1)
     if not made:
         return None

@@ -16,7 +16,7 @@ from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit, fit_units, is
 from hookcli.comparison.ports.maps.names import likeness
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit, units_of
 from hookcli.report.report import Report
-from hookcli.spec.request import MadeTensor, TensorPart
+from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
@@ -262,7 +262,7 @@ def _add_shared(made: Made, a: Report, b: Report) -> None:
                 fitting,
                 key=lambda one: max(likeness(name, row.name) for name in one.shared_with),
             )
-            made[row.name] = MadeTensor(row.name, (TensorPart(best.name),))
+            made[row.name] = MadeTensor(row.name, (WeightPart(best.name),))
 
 
 def _add_left(made: Made, a: Report, b: Report) -> None:
@@ -297,7 +297,7 @@ def _add_left(made: Made, a: Report, b: Report) -> None:
         else:
             i, j = i - 1, j - 1
             turned = fit(ours[i].shape, theirs[j].shape) == "turned"
-            part = TensorPart(ours[i].name, turned)
+            part = WeightPart(ours[i].name, turned)
             made[theirs[j].name] = MadeTensor(theirs[j].name, (part,))
 
 
@@ -314,4 +314,4 @@ def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> No
         for name in theirs.get(pair.theirs[0].module, ()):
             own = ours.get(f"{pair.ours[0].module}.{name.rpartition('.')[2]}")
             if own is not None and own.shape == shapes[name]:
-                made[name] = MadeTensor(name, (TensorPart(own.name),))
+                made[name] = MadeTensor(name, (WeightPart(own.name),))

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from hookcli.comparison.ports.maps.names import same_role
 from hookcli.errors import RequestError
-from hookcli.spec.request import MadeTensor, TensorPart
+from hookcli.spec.request import MadeTensor, WeightPart
 from hookcli.text import nearest
 
 _SOURCE = re.compile(r"(?P<name>.*?)(?P<turned>\.T)?(\[(?P<start>\d+):(?P<stop>\d+)\])?\Z", re.S)
@@ -28,7 +28,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"(?<![^.])(\d+)(?![^.])")
 
 
-def text_of(source: TensorPart) -> str:
+def text_of(source: WeightPart) -> str:
     """Return a part as it is written in a map."""
     rows = "" if source.rows is None else f"[{source.rows[0]}:{source.rows[1]}]"
     return f"{source.name}{'.T' if source.turned else ''}{rows}"
@@ -42,7 +42,7 @@ class MapRow:
     """
 
     target: str
-    sources: tuple[TensorPart, ...]
+    sources: tuple[WeightPart, ...]
     place: str
     turned: bool = False
 
@@ -53,12 +53,12 @@ def parse_row(target: str, sources: Iterable[str], place: str) -> MapRow:
     return MapRow(name, tuple(map(parse_source, sources)), place, turned=name != target)
 
 
-def parse_source(text: str) -> TensorPart:
+def parse_source(text: str) -> WeightPart:
     """Return a source from its text."""
     found = _SOURCE.match(text.strip())
     assert found is not None  # noqa: S101  # the pattern matches any text
     rows = None if found["start"] is None else (int(found["start"]), int(found["stop"]))
-    return TensorPart(found["name"], found["turned"] is not None, rows)
+    return WeightPart(found["name"], found["turned"] is not None, rows)
 
 
 def expand(
@@ -117,8 +117,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _named(
-    source: TensorPart, fields: Mapping[str, str], leaf: str, known: Collection[str], place: str
-) -> TensorPart:
+    source: WeightPart, fields: Mapping[str, str], leaf: str, known: Collection[str], place: str
+) -> WeightPart:
     name = _FIELD.sub(lambda found: fields.get(found[1], found[0]), source.name)
     if leaf and name not in known:
         name = _below(name, leaf, known)
@@ -129,7 +129,7 @@ def _named(
             place=place,
             hint=f"try `{guess}`" if guess else "write a name of A after the colon",
         )
-    return TensorPart(name, source.turned, source.rows)
+    return WeightPart(name, source.turned, source.rows)
 
 
 def _below(module: str, leaf: str, known: Collection[str]) -> str:
@@ -187,7 +187,7 @@ def _by_module(made: Mapping[str, MadeTensor], flat: Collection[str]) -> dict[st
     return lines
 
 
-def _line(target: str, parts: Iterable[TensorPart], *, turned: bool) -> tuple[str, tuple[str, ...]]:
+def _line(target: str, parts: Iterable[WeightPart], *, turned: bool) -> tuple[str, tuple[str, ...]]:
     return f"{target}{'.T' if turned else ''}", tuple(map(text_of, parts))
 
 
@@ -199,7 +199,7 @@ def _of_all(
     known = [(row, parts) for row, parts in found if parts is not None]
     if len(known) < len(rows):
         return None
-    plain = {tuple(TensorPart(one.name, rows=one.rows) for one in parts) for _, parts in known}
+    plain = {tuple(WeightPart(one.name, rows=one.rows) for one in parts) for _, parts in known}
     wide = {(row.turned, parts) for row, parts in known if row.target not in flat}
     if len(plain) != 1 or len(wide) > 1:
         return None
@@ -207,7 +207,7 @@ def _of_all(
     return _line(module, parts, turned=turned)
 
 
-def _modules_of(row: MadeTensor) -> tuple[TensorPart, ...] | None:
+def _modules_of(row: MadeTensor) -> tuple[WeightPart, ...] | None:
     """Return the parts of a tensor as modules, if their last names have the role of its own."""
     leaf = row.target.rpartition(".")[2]
     found = []
@@ -215,7 +215,7 @@ def _modules_of(row: MadeTensor) -> tuple[TensorPart, ...] | None:
         module, _, own = part.name.rpartition(".")
         if not module or not same_role(own, leaf):
             return None
-        found.append(TensorPart(module, part.turned, part.rows))
+        found.append(WeightPart(module, part.turned, part.rows))
     return tuple(found)
 
 
@@ -233,7 +233,7 @@ def _templates(target: str, sources: Sequence[str]) -> Iterator[_Template]:
             if not same:
                 break
             name = _replaced(source.name, same[0])
-            turned.append(text_of(TensorPart(name, source.turned, source.rows)))
+            turned.append(text_of(WeightPart(name, source.turned, source.rows)))
         else:
             yield _replaced(target, found), tuple(turned)
 

@@ -179,12 +179,12 @@ OTHERS = {
     ("worker/processes.py", "children"),
     ("worker/processes.py", "resident"),
     ("worker/watched/opened_files.py", "read_record"),
-    ("weights/distributed.py", "_find"),
-    ("weights/distributed.py", "read"),
-    ("weights/gguf_file.py", "read"),
-    ("weights/safetensors_file.py", "__init__"),
-    ("weights/single_file.py", "read_file"),
-    ("weights/torch_file.py", "_read_legacy"),
+    ("weights/kinds/distributed.py", "_find"),
+    ("weights/kinds/distributed.py", "read"),
+    ("weights/kinds/gguf_file.py", "read"),
+    ("weights/kinds/safetensors_file.py", "__init__"),
+    ("weights/kinds/single_file.py", "read_file"),
+    ("weights/kinds/torch_file.py", "_read_legacy"),
     ("weights/values.py", "read"),
 }
 

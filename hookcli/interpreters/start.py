@@ -1,4 +1,4 @@
-"""The only file that starts Python: no process of hookcli imports from the working folder.
+"""The only file that starts programs: no process of hookcli imports from the working folder.
 
 `python -c` and `python -m` put the working folder first on sys.path, before the standard library.
 A file `json.py` in a checkout would then run instead of Python's own. `python -I` would prevent it,
@@ -136,6 +136,32 @@ def run_python(
             process.kill()
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def run_program(command: "tuple[str, ...]", data: bytes, timeout: float) -> "str | None":
+    """Run a program of the user in a session of its own, with `data` on its stdin.
+
+    It is killed if it has not ended within `timeout` seconds. Return why it failed; None if it did
+    not.
+    """
+    import contextlib
+    import signal
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    try:
+        process.communicate(data, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return f"it has not ended within {timeout:g} s"
+    return f"exit status {process.returncode}" if process.returncode else None
 
 
 def become_python(command: list[str], environment: dict[str, str] | None = None) -> int:

@@ -229,7 +229,8 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["render", "no.json"], "cannot read no.json", "hookcli inspect MODEL -f json"),
         (
             ["schema", "nothing"],
-            "'document' must be one of config, report, diff, run, rundiff, got 'nothing'",
+            "'document' must be one of config, report, diff, run, rundiff, weights, weights_diff, "
+            "got 'nothing'",
             "choose from config",
         ),
         (

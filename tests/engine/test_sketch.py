@@ -159,7 +159,8 @@ def test_a_sketch_as_it_is_written(projector):
     bits = tensor.numpy().tobytes()
     digest = hashlib.sha256(b"torch.float32 [3] " + bits).hexdigest()[:32]
     assert found.row() == {
-        "digest": digest, "norm": 5.0, "nonfinite": 1, "projections": list(found.projections)
+        "digest": digest, "norm": 5.0, "nonfinite": 1, "projections": list(found.projections),
+        "sums": [-1.0, 7.0, 25.0],
     }  # fmt: skip
 
 

@@ -47,8 +47,9 @@ def test_a_command_copes_with_what_it_inherits(number, label, plain, tmp_path):
 def test_the_rotation_covers_each_command_and_each_state():
     from hookcli.cli.commands import COMMANDS as ALL
 
-    assert set(COMMANDS) == set(ALL)
-    assert {name for i in range(len(STATES)) for name in commands_for(i)} == set(ALL)
+    rest = set(ALL) - {"ask", "follow"}  # of a training that runs: see tests/cli/following
+    assert set(COMMANDS) == rest
+    assert {name for i in range(len(STATES)) for name in commands_for(i)} == rest
     assert set(CHEAP).isdisjoint(MODEL)
 
 

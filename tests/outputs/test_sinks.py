@@ -469,6 +469,9 @@ def test_no_name_in_the_folder_is_a_command_in_a_hint(tmp_path, monkeypatch, cap
 # The modules that write to a standard stream, and what they write.
 WRITERS = {
     "actions/debugger.py": "a byte of memory that is shared",
+    "cli/application.py": "the help of a command, as typer makes it",
+    "cli/watch/ready_run.py": "a byte and JSON in pipes of hookcli's",
+    "worker/child/forking.py": "numbers in pipes of hookcli's; a traceback of its own",
     "console.py": "all of the command line; it escapes",
     "report/sinks.py": "events as JSON, in the file of --stream",
     "report/journal/journal_file.py": "entries of a journal, as JSON",

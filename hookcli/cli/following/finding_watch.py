@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hookcli.cli.following.followed_run import FollowedRun, RunState
 from hookcli.cli.training.script_request import FindingWatch
 from hookcli.errors import HookcliError
+from hookcli.interpreters.start import run_program
 from hookcli.report.training import TrainingReport
 from hookcli.training.script.say import say
 
@@ -85,7 +85,8 @@ class Findings:
         if self._watch.tells:
             say(f"hookcli: {finding.severity}: {finding.sentence}")
         if self._watch.command:
-            why = run_command(self._watch.command, self._document(report, finding))
+            text = json.dumps(self._document(report, finding)).encode()
+            why = run_program(self._watch.command, text, _PATIENCE)
             if why is not None and not self._has_failed:
                 self._has_failed = True
                 say(f"hookcli: the command of --on-finding failed: {why}")
@@ -110,24 +111,3 @@ class Findings:
         last = f"its last step was {steps - 1:,}" if steps else "no step was recorded"
         shown = f"`hookcli render {self._run.files.output}`"
         say(f"hookcli: the run has ended without a report, {last}: see {shown}")
-
-
-def run_command(command: tuple[str, ...], document: dict[str, Any]) -> str | None:
-    """Run a command with a document as JSON on its stdin, and wait for its end, not for long.
-
-    Return why it failed; None if it did not.
-    """
-    try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
-        )
-    except OSError as error:
-        return error.strerror or str(error)
-    try:
-        process.communicate(json.dumps(document).encode(), timeout=_PATIENCE)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return f"it has not ended within {_PATIENCE:g} s"
-    return f"exit status {process.returncode}" if process.returncode else None

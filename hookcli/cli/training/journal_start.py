@@ -51,6 +51,7 @@ def with_journal(request: TrainingRequest) -> TrainingRequest:
             ],
         }
     )
+    file = None
     try:
         file = JournalFile.create(path)
         file.append(header)
@@ -61,6 +62,9 @@ def with_journal(request: TrainingRequest) -> TrainingRequest:
             hint="choose another file with `-o`, or end the other run first",
         ) from None
     except OSError as error:
+        if file is not None:  # a full disk: it is empty
+            file.close()
+            remove_journal(path)
         why = cannot_write(path, error.strerror)
         request.end.console.note(f"the report is written at the end only: {why}")
         return request

@@ -15,20 +15,20 @@ from hookcli.comparison.diff import (
     Names,
     PortInfo,
     PortMatch,
-    StateDiff,
     TensorDiff,
 )
 from hookcli.comparison.first_difference import by_how_much
-from hookcli.comparison.matching import Sketched, alignment, sketched, state
+from hookcli.comparison.matching import Sketched, alignment, sketched
 from hookcli.comparison.ports.calls import calls_of, owners_of
 from hookcli.comparison.ports.fused import FusedCalls, fused_calls
 from hookcli.comparison.ports.maps.fits import Made
-from hookcli.comparison.ports.maps.weight_map import folded, text_of
+from hookcli.comparison.ports.maps.weight_map import folded
 from hookcli.comparison.ports.matches import CallMatcher, Groups, limit_of
 from hookcli.comparison.ports.port_finder import PortFinder, PortFinding
 from hookcli.comparison.ports.port_walk import PortWalk
+from hookcli.comparison.ports.port_weights import weight_rows
 from hookcli.comparison.state import casts_of
-from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, coarser, judge_tensors, worst
+from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, worst
 from hookcli.comparison.walk import Exact, moments, ref
 from hookcli.report.report import Report
 from hookcli.text import counted
@@ -78,10 +78,10 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         if len(match.a) + len(match.b) > 2
     ]
     layers = (a.layers, b.layers)
-    inside = PortFinder(walk, order, pairs, matches, fused, layers, values).first()
+    states = tuple(weight_rows(a, b, values, settings.made, settings.tolerances, cast=cast))
+    inside = PortFinder(walk, order, pairs, matches, fused, layers, values, states).first()
     found = (inside or _of_output(output)) if differs else None
     rows = tuple(_with_fused(walk.rows(a.layers, b.layers), fused))
-    states = tuple(_states(a, b, values, settings, cast=cast))
     return Diff(
         schema=SCHEMA,
         verdict="different" if differs else "same",
@@ -188,42 +188,6 @@ def _reasons(rows: Sequence[CallDiff], output: Sequence[TensorDiff]) -> Iterator
         yield f"{calls} of {counted(paired, 'matched call')}"
     if any(one.status == "different" for one in output):
         yield "the output of the model"
-
-
-def _states(
-    a: Report,
-    b: Report,
-    values: tuple[Sketched, Sketched],
-    settings: PortSettings,
-    *,
-    cast: bool,
-) -> Iterator[StateDiff]:
-    """Yield a row for each parameter: those of B with what they are made of."""
-    ours = {row.name: row for row in a.parameters}
-    used: set[str] = set()
-    for row in b.parameters:
-        made = settings.made.get(row.name)
-        if made is None:
-            yield StateDiff("parameter", None, row.name, "only_b")
-            continue
-        sources = made.parts
-        used.update(source.name for source in sources)
-        own = ours.get(sources[0].name)
-        plain = (
-            len(sources) == 1 and not (sources[0].turned or made.turned) and sources[0].rows is None
-        )
-        if own is None or not plain or own.shape != row.shape:
-            names = ", ".join(text_of(source) for source in sources)
-            yield StateDiff("parameter", names, row.name, "unknown")
-            continue
-        first, other = state(own, values[0]), state(row, values[1])
-        rounds = None if first.dtype == other.dtype else coarser(first.dtype, other.dtype)
-        limit = settings.tolerances.limit(own.name, rounds, 0)
-        value = judge_tensors(first, other, limit, cast=cast)
-        yield StateDiff("parameter", own.name, row.name, value.status, value)
-    for name in ours:
-        if name not in used:
-            yield StateDiff("parameter", name, None, "only_a")
 
 
 def _warnings(

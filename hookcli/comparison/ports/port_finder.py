@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hookcli.comparison.diff import Fault, First, PortMatch
+from hookcli.comparison.diff import Fault, First, PortMatch, StateDiff
 from hookcli.comparison.first_difference import by_how_much, figure, named
 from hookcli.comparison.matching import Sketched
 from hookcli.comparison.ports.fused import FusedCalls
@@ -34,7 +34,8 @@ class PortFinding:
 class PortFinder:
     """Finds the first difference among matched calls.
 
-    `pairs` are single counterparts by the order in A, `matches` those and the `fused` ones.
+    `pairs` are single counterparts by the order in A, `matches` those and the `fused` ones, and
+    `weights` the rows of parameters.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class PortFinder:
         fused: Sequence[FusedCalls],
         rows: tuple[Sequence[LayerRow], Sequence[LayerRow]],
         values: tuple[Sketched, Sketched],
+        weights: Sequence[StateDiff],
     ) -> None:
         self._walk, self._moments, self._pairs = walk, moments, pairs
         self._rows, self._values = rows, values
         self._by_order = tuple({row.order: row for row in side} for side in rows)
         self._fused = fused
+        self._weights = [row.b for row in weights if row.status == "different" and row.b]
         self._callers = {row.parent for row in rows[0] if row.parent is not None}
         self._matched_b = {order for match in matches for order in match.b}
         self._matched_a = {order for match in matches for order in match.a}
@@ -150,15 +153,14 @@ class PortFinder:
         )
 
     def _settings(self, a: LayerRow, b: LayerRow) -> str:
-        """Return the settings of two modules that differ: "eps=1e-05 in A and eps=1e-06 in B"."""
+        """Return settings and weights of two modules that differ: "eps=1e-05 in A, 1e-06 in B"."""
         ours, theirs = (
             _parts_of(self._values[side].calls.get(row.order, {}).get("settings"))
             for side, row in enumerate((a, b))
         )
-        if not ours or not theirs:
-            return ""
         names = [name for name in ours if name in theirs and ours[name] != theirs[name]]
         told = [f"{name}={ours[name]} in A and {theirs[name]} in B" for name in names]
+        told += [f"{name} differs" for name in self._weights if name.rpartition(".")[0] == b.name]
         return f" ({'; '.join(told)})" if told else ""
 
     def _both(self, row: LayerRow) -> str:

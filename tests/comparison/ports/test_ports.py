@@ -92,6 +92,17 @@ def test_the_first_difference_has_the_names_of_both(fault):
         assert text in diff.first.sentence, diff.first.sentence
 
 
+def test_weights_that_differ_are_named():
+    ours, theirs, _ = pair()
+    with torch.no_grad():
+        theirs.layers[1].contract.bias[2] += 1
+    diff = hookcli.diff(ours, theirs, batch())
+    assert "h.1.mlp.down (Linear) and layers.1.contract (Linear) agree" in diff.first.sentence
+    assert diff.first.sentence.endswith("(layers.1.contract.bias differs)")
+    assert {row.b for row in diff.state if row.status == "different"} == {"layers.1.contract.bias"}
+    assert {row.status for row in diff.state} == {"same", "close", "different"}
+
+
 def test_fused_calls_are_judged_together():
     ours, theirs, _ = pair()
     with torch.no_grad():

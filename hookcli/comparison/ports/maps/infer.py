@@ -25,15 +25,14 @@ _LEAST = 0.3  # likeness of names of modules that are not aligned
 
 @dataclass(frozen=True, slots=True)
 class InferredMap:
-    """What each tensor of B is made of; and the tensors of both that have no counterpart.
+    """What each tensor of B is made of, and the tensors of both that have no counterpart.
 
-    `doubtful` are tensors of B whose counterpart is one of several that fit as well.
+    `groups` are the modules of A and of B that were paired.
     """
 
     made: Made
     unused: tuple[str, ...]
     missing: tuple[str, ...]
-    doubtful: tuple[str, ...] = ()
     groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = field(default=())
 
 
@@ -43,7 +42,6 @@ def infer_map(a: Report, b: Report) -> InferredMap:
     pairs = _aligned(ours, theirs)
     pairs = _with_left(pairs, ours, theirs)
     made: Made = {}
-    doubtful: list[str] = []
     for pair in pairs:
         made.update(pair.fit.made)
     _add_shared(made, a, b)
@@ -54,7 +52,6 @@ def infer_map(a: Report, b: Report) -> InferredMap:
         made,
         unused=tuple(row.name for row in a.parameters if row.name not in used),
         missing=tuple(row.name for row in b.parameters if row.name not in made),
-        doubtful=tuple(doubtful),
         groups=tuple(
             (tuple(unit.module for unit in pair.ours), tuple(unit.module for unit in pair.theirs))
             for pair in pairs

@@ -51,7 +51,7 @@ def states(
     cast: dict[str, str],
 ) -> tuple[StateDiff, ...]:
     """Return a row for each parameter and buffer in A or B, those in A first."""
-    least = _least_norm(gradient(row, values[0]) for row in a.parameters)
+    least = least_norm(gradient(row, values[0]) for row in a.parameters)
     make = _Maker(values, tolerances, walk, least, cast=bool(cast))
     parameters = make.rows("parameter", a.parameters, b.parameters, names)
     return (*parameters, *make.rows("buffer", a.buffers, b.buffers, names))
@@ -113,7 +113,7 @@ class _Maker:
         return judge_tensors(first, two, limit, cast=self._cast, least=self._least)
 
 
-def _least_norm(gradients: Iterable[TensorSummary | None]) -> float:
+def least_norm(gradients: Iterable[TensorSummary | None]) -> float:
     """Return the least norm that an error of a gradient is divided by."""
     norms = [_norm(summary) for summary in gradients if summary is not None]
     return _LEAST * max((n for n in norms if n < float("inf")), default=0.0)

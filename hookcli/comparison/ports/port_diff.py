@@ -15,6 +15,7 @@ from hookcli.comparison.diff import (
     Names,
     PortInfo,
     PortMatch,
+    StateDiff,
     TensorDiff,
 )
 from hookcli.comparison.first_difference import by_how_much
@@ -30,6 +31,7 @@ from hookcli.comparison.ports.port_weights import weight_rows
 from hookcli.comparison.state import casts_of
 from hookcli.comparison.tolerance import RTOL, Tolerances, agrees, worst
 from hookcli.comparison.walk import Exact, moments, ref
+from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import Report
 from hookcli.text import counted
 
@@ -78,14 +80,18 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         if len(match.a) + len(match.b) > 2
     ]
     layers = (a.layers, b.layers)
-    states = tuple(weight_rows(a, b, values, settings.made, settings.tolerances, cast=cast))
+    states = tuple(
+        weight_rows(a, b, values, settings.made, walk, cast=cast, graded=_has_one_loss(a, b))
+    )
     inside = PortFinder(walk, order, pairs, matches, fused, layers, values, states).first()
-    found = (inside or _of_output(output)) if differs else None
+    found = (inside or _of_output(output)) if differs else _of_gradients(states, a)
+    is_inside = inside is not None and not differs
+    differs = differs or found is not None
     rows = tuple(_with_fused(walk.rows(a.layers, b.layers), fused))
     return Diff(
         schema=SCHEMA,
         verdict="different" if differs else "same",
-        reasons=tuple(_reasons(rows, output)) if differs else (),
+        reasons=tuple(_reasons(rows, output, states)) if differs else (),
         environment=a.environment,
         a=side_of(a),
         b=side_of(b),
@@ -101,7 +107,7 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         output=output,
         rows=rows,
         state=states,
-        warnings=tuple(_warnings(a, b, settings, output, None if differs else inside)),
+        warnings=tuple(_warnings(a, b, settings, output, inside if is_inside else None)),
         port=PortInfo(
             matches=tuple(matches),
             weights=settings.weights,
@@ -161,6 +167,45 @@ def _of_output(output: Sequence[TensorDiff]) -> PortFinding | None:
     )
 
 
+def _has_one_loss(a: Report, b: Report) -> bool:
+    """Return whether both models have the same loss, so that gradients can be compared.
+
+    The default loss is one of all outputs, and a port may return more or fewer of them.
+    """
+    ours, theirs = a.run.losses, b.run.losses
+    if not ours or not theirs:
+        return False
+    first, other = float(ours[-1] or 0), float(theirs[-1] or 0)
+    return abs(first - other) <= limit_of([*_dtypes(a), *_dtypes(b)]) * abs(first)
+
+
+def _of_gradients(states: Sequence[StateDiff], a: Report) -> PortFinding | None:
+    """Return the gradient that differs first in backward, if the outputs agree."""
+    apart = {
+        row.a: row
+        for row in states
+        if row.gradient is not None and row.gradient.status == "different"
+    }
+    if not apart:
+        return None
+    order = [parameter.name for parameter, _ in backward_order(a)]
+    known = [name for name in order if name in apart]
+    row = apart[known[0]] if known else next(iter(apart.values()))
+    difference = row.gradient
+    assert difference is not None  # noqa: S101  # as in `apart`
+    sentence = (
+        f"all calls agree, but in backward, gradients first differ at {row.a} and {row.b}: the "
+        f"gradient {by_how_much(difference)}"
+    )
+    count = sum(one.gradient is not None for one in states)
+    if len(apart) > 1:
+        sentence += f"; {len(apart)} of {count} gradients differ"
+    first = First(
+        "gradient", None, None, None, None, sentence, difference.relative, difference.limit
+    )
+    return PortFinding(first)
+
+
 def _with_fused(rows: Iterable[CallDiff], fused: Sequence[FusedCalls]) -> Iterator[CallDiff]:
     """Yield the rows; fused calls have one counterpart, and are compared together."""
     of_a = {row.order: one for one in fused for row in one.ours}
@@ -181,13 +226,19 @@ def _with_fused(rows: Iterable[CallDiff], fused: Sequence[FusedCalls]) -> Iterat
             yield row
 
 
-def _reasons(rows: Sequence[CallDiff], output: Sequence[TensorDiff]) -> Iterator[str]:
+def _reasons(
+    rows: Sequence[CallDiff], output: Sequence[TensorDiff], states: Sequence[StateDiff]
+) -> Iterator[str]:
     calls = sum(row.status == "different" for row in rows)
     paired = sum(row.a is not None and row.b is not None for row in rows)
     if calls:
         yield f"{calls} of {counted(paired, 'matched call')}"
     if any(one.status == "different" for one in output):
         yield "the output of the model"
+    graded = [row.gradient for row in states if row.gradient is not None]
+    apart = sum(gradient.status == "different" for gradient in graded)
+    if apart:
+        yield f"{apart} of {counted(len(graded), 'gradient')}"
 
 
 def _warnings(
@@ -199,6 +250,8 @@ def _warnings(
 ) -> Iterator[str]:
     if inside is not None:
         yield f"the outputs of the models agree within tolerance, but {inside.first.sentence}"
+    if a.run.losses and b.run.losses and not _has_one_loss(a, b):
+        yield "gradients are not compared, since the losses differ: pass a `--loss` for both"
     count = len(settings.made)
     if settings.weights == "inferred":
         yield (

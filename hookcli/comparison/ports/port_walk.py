@@ -10,6 +10,7 @@ from hookcli.comparison.matching import leaves
 from hookcli.comparison.ports.values import apart, print_of
 from hookcli.comparison.tolerance import (
     TensorSummary,
+    Tolerances,
     agrees,
     coarser,
     distance,
@@ -65,6 +66,17 @@ class PortWalk(Walk):
         a = leaves(ours, "outputs", self._values[0])
         b = leaves(theirs, "outputs", self._values[1])
         return self._judged(a, b, ours.name, strict=True)
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """The limits of the comparison."""
+        return self._tolerances
+
+    def gradient_limit(self, name: str, dtype: str, other: str) -> float:
+        """Return the largest allowed difference of a gradient, which passed all calls twice."""
+        rounds = coarser(dtype, other)
+        whole = None if rounds is None else coarser(self.coarsest, rounds)
+        return self._tolerances.limit(name, whole, 2 * self.inexact)
 
     def limit_of(self, row: LayerRow) -> float:
         """Return the largest allowed difference at a call, after all calls that are not equal."""

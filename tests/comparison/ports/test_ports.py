@@ -103,6 +103,39 @@ def test_weights_that_differ_are_named():
     assert {row.status for row in diff.state} == {"same", "close", "different"}
 
 
+def logits(output):
+    return (output["logits"] if isinstance(output, dict) else output).square().sum()
+
+
+class Scaled(torch.autograd.Function):
+    """Changes what passes in backward only."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 1.01
+
+
+def test_gradients_are_compared_if_the_losses_agree():
+    ours, theirs, _ = pair()
+    diff = hookcli.diff(ours, theirs, batch(), grads=True)
+    assert diff.verdict == "same"
+    assert any("gradients are not compared" in text for text in diff.warnings)
+    diff = hookcli.diff(ours, theirs, batch(), grads=True, loss=logits)
+    assert diff.verdict == "same"
+    assert all(row.gradient.status in {"same", "close"} for row in diff.state)
+    last = theirs.layers[1]
+    plain = last.forward
+    last.forward = lambda x: plain(Scaled.apply(x))
+    diff = hookcli.diff(ours, theirs, batch(), grads=True, loss=logits)
+    assert diff.first.fault == "gradient"
+    assert "at h.0.mlp.down.bias and layers.0.contract.bias" in diff.first.sentence
+    assert diff.reasons == ("13 of 28 gradients",)
+
+
 def test_fused_calls_are_judged_together():
     ours, theirs, _ = pair()
     with torch.no_grad():

@@ -13,7 +13,7 @@ from torch import nn
 
 from hookcli.api.live import batch_for, run_live
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
-from hookcli.comparison.locate import locate
+from hookcli.comparison.locate import closely, locate
 from hookcli.comparison.ports.plan import is_port, port_settings
 from hookcli.comparison.ports.port_diff import compare_ports
 from hookcli.comparison.tolerance import Tolerances
@@ -58,7 +58,10 @@ def diff_live(
     reports = pair.run(0), pair.run(1)
     if is_port(*reports):
         settings = port_settings(*reports, None, own_weights=True, tolerances=tolerances)
-        return compare_ports(pair.run(0, ordered=True), pair.run(1, ordered=True), settings)
+        ours, theirs = pair.run(0, ordered=True), pair.run(1, ordered=True)
+        return closely(
+            lambda exact: compare_ports(ours, theirs, replace(settings, exact=exact)), pair.closely
+        )
     return locate(*reports, tolerances, pair.closely)
 
 

@@ -22,8 +22,16 @@ def locate(
     returns their compared tensors: (order in A, "inputs" or "outputs") → a row for each tensor. If
     an estimate is over the limit but the exact figure is not, the next call is compared.
     """
+    return closely(lambda exact: compare(a, b, Settings(tolerances, exact)), run_again)
+
+
+def closely(compared: Callable[[Exact], Diff], run_again: Callable[[int, int], Exact]) -> Diff:
+    """Return a comparison whose first call that differs was compared element by element.
+
+    `compared` makes it of the calls that were compared so.
+    """
     exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
-    diff = compare(a, b, Settings(tolerances, exact))
+    diff = compared(exact)
     for _ in range(_ROUNDS):
         first = diff.first
         if first is None or first.a is None or first.b is None:
@@ -31,5 +39,5 @@ def locate(
         if (first.a.order, "inputs") in exact:
             break
         exact.update(run_again(first.a.order, first.b.order))
-        diff = compare(a, b, Settings(tolerances, exact))
+        diff = compared(exact)
     return diff

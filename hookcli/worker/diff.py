@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
-from hookcli.comparison.locate import locate
+from hookcli.comparison.locate import closely, locate
 from hookcli.comparison.ports.dump_diff import compare_dumps
 from hookcli.comparison.ports.maps.weight_map import MapRow
 from hookcli.comparison.ports.plan import is_port, loaded_by, port_settings
@@ -171,7 +171,10 @@ class _Pair:
         b = self._side("b", ordered=True)
         if b.error is not None:
             return Broken("b", b)
-        diff = compare_ports(a, b, settings)
+        diff = closely(
+            lambda exact: compare_ports(a, b, dataclasses.replace(settings, exact=exact)),
+            self._again,
+        )
         self._save(a, b)
         return diff
 

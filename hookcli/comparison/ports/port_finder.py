@@ -15,7 +15,7 @@ from hookcli.comparison.first_difference import by_how_much, figure, named
 from hookcli.comparison.matching import Sketched
 from hookcli.comparison.ports.fused import FusedCalls
 from hookcli.comparison.ports.port_walk import PortWalk
-from hookcli.comparison.walk import CallMoment, ref
+from hookcli.comparison.walk import CallMoment, Exact, ref
 from hookcli.report.report import LayerRow
 from hookcli.text import join_names
 
@@ -35,7 +35,7 @@ class PortFinder:
     """Finds the first difference among matched calls.
 
     `pairs` are single counterparts by the order in A, `matches` those and the `fused` ones, and
-    `weights` the rows of parameters.
+    `weights` the rows of parameters. `exact` has the calls that were compared element by element.
     """
 
     def __init__(
@@ -48,11 +48,12 @@ class PortFinder:
         rows: tuple[Sequence[LayerRow], Sequence[LayerRow]],
         values: tuple[Sketched, Sketched],
         weights: Sequence[StateDiff],
+        exact: Exact,
     ) -> None:
         self._walk, self._moments, self._pairs = walk, moments, pairs
         self._rows, self._values = rows, values
         self._by_order = tuple({row.order: row for row in side} for side in rows)
-        self._fused = fused
+        self._fused, self._exact = fused, exact
         self._weights = [row.b for row in weights if row.status == "different" and row.b]
         self._callers = {row.parent for row in rows[0] if row.parent is not None}
         self._matched_b = {order for match in matches for order in match.b}
@@ -148,6 +149,8 @@ class PortFinder:
                 sentence=sentence,
                 relative=None if worst is None else worst.relative,
                 limit=None if worst is None else worst.limit,
+                inputs=self._exact.get((row.order, "inputs")) or None,
+                outputs=self._exact.get((row.order, "outputs")) or None,
             ),
             stretch,
         )

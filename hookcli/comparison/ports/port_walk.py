@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hookcli.comparison.diff import Status, TensorDiff
+from hookcli.comparison.diff import ExactDiff, Status, TensorDiff
 from hookcli.comparison.matching import leaves
 from hookcli.comparison.ports.values import apart, print_of
 from hookcli.comparison.tolerance import (
@@ -51,7 +51,8 @@ class PortWalk(Walk):
             return ()
         outermost = row.parent is None and part == "outputs"
         strict = row.order not in self._callers or outermost
-        return self._judged(ours, theirs, row.name, strict=strict)
+        exact = self._exact.get((row.order, part), ())
+        return self._judged(ours, theirs, row.name, exact, strict=strict)
 
     def at(self, moment: CallMoment) -> Status | None:
         """Return the worst status at a moment; None without a counterpart or tensors."""
@@ -65,7 +66,7 @@ class PortWalk(Walk):
         """Return a verdict on what two calls return."""
         a = leaves(ours, "outputs", self._values[0])
         b = leaves(theirs, "outputs", self._values[1])
-        return self._judged(a, b, ours.name, strict=True)
+        return self._judged(a, b, ours.name, (), strict=True)
 
     @property
     def tolerances(self) -> Tolerances:
@@ -87,6 +88,7 @@ class PortWalk(Walk):
         ours: Sequence[TensorSummary],
         theirs: Sequence[TensorSummary],
         name: str | None,
+        exact: Sequence[ExactDiff],
         *,
         strict: bool,
     ) -> tuple[TensorDiff, ...]:
@@ -94,11 +96,17 @@ class PortWalk(Walk):
         pairs = paired(ours, theirs)
         if not pairs and ours and theirs and strict:
             return (_of_shapes(ours[0], theirs[0]),)
-        return tuple(self._judge(a, b, self._limit(name, a, b)) for a, b in pairs)
+        known = {(one.path, one.other_path): one for one in exact}
+        return tuple(
+            self._judge(a, b, self._limit(name, a, b), known.get((a.path, b.path)))
+            for a, b in pairs
+        )
 
-    def _judge(self, a: TensorSummary, b: TensorSummary, limit: float) -> TensorDiff:
+    def _judge(
+        self, a: TensorSummary, b: TensorSummary, limit: float, exact: ExactDiff | None
+    ) -> TensorDiff:
         shapes = a.shape, b.shape
-        flat = judge_tensors(a, replace(b, shape=a.shape), limit, cast=self._cast)
+        flat = judge_tensors(a, replace(b, shape=a.shape), limit, cast=self._cast, exact=exact)
         flat = replace(flat, shapes=shapes)
         one, other = print_of(a.shape, a.values), print_of(b.shape, b.values)
         if flat.status == "different" and _may_be_permuted(*shapes) and one and other:

@@ -16,7 +16,7 @@ from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import closely, locate
 from hookcli.comparison.ports.dump_diff import compare_dumps
 from hookcli.comparison.ports.maps.weight_map import MapRow
-from hookcli.comparison.ports.plan import is_port, loaded_by, port_settings
+from hookcli.comparison.ports.plan import has_weights_of, is_port, loaded_by, port_settings
 from hookcli.comparison.ports.port_diff import compare_ports
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
@@ -164,7 +164,9 @@ class _Pair:
         settings = port_settings(
             a, b, request.map, own_weights=request.own_weights, tolerances=request.tolerances
         )
-        self._made = None if request.own_weights else loaded_by(settings)
+        if request.map is None and has_weights_of(a, b, settings.made):
+            settings = dataclasses.replace(settings, weights="own")
+        self._made = None if settings.weights == "own" else loaded_by(settings)
         a = self._side("a", ordered=True)
         if a.error is not None:
             return Broken("a", a)

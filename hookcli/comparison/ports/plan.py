@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from hookcli.comparison.matching import alignment, paired_calls
+from hookcli.comparison.matching import alignment, paired_calls, sketched
 from hookcli.comparison.ports.maps.fits import Made
 from hookcli.comparison.ports.maps.infer import infer_map
 from hookcli.comparison.ports.maps.weight_map import MapRow, expand
+from hookcli.comparison.ports.matches import limit_of
 from hookcli.comparison.ports.port_diff import PortSettings
+from hookcli.comparison.ports.values import apart, is_telling, parts_apart, print_of
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.report.report import Report
 from hookcli.spec.request import MadeTensor
@@ -87,6 +89,31 @@ def _groups(made: Made) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
     for module, sources in by_target.items():
         by_sources.setdefault(tuple(sources), []).append(module)
     return [(sources, tuple(modules)) for sources, modules in by_sources.items()]
+
+
+def has_weights_of(a: Report, b: Report, made: Made) -> bool:
+    """Return whether B already has A's weights, in whatever layout, where names differ.
+
+    It then keeps them: they may be converted in a way that shapes do not show. All must be equal:
+    two new models with one seed have some in common. Vectors do not count, which are alike in them.
+    """
+    ours, theirs = sketched(a).parameters, sketched(b).parameters
+    shapes = {row.name: row.shape for row in a.parameters}
+    names = alignment(a, b).pairs(shapes, theirs)
+    equal = []
+    for row in b.parameters:
+        parts = made[row.name].parts if row.name in made else ()
+        is_named = len(parts) == 1 and names.get(parts[0].name) == row.name
+        if not parts or is_named or len(row.shape) < 2 or any(part.rows for part in parts):
+            continue
+        own = print_of(row.shape, theirs.get(row.name))
+        found = [print_of(shapes[part.name], ours.get(part.name)) for part in parts]
+        known = [one for one in found if one is not None]
+        if own is None or not is_telling(own) or len(known) < len(parts):
+            continue
+        far = apart(known[0], own) if len(known) == 1 else parts_apart(own, known)
+        equal.append(far <= limit_of([row.dtype]))
+    return bool(equal) and all(equal)
 
 
 def loaded_by(settings: PortSettings) -> tuple[MadeTensor, ...]:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 import hookcli
 from hookcli.api.live_diff import _Live
-from hookcli.comparison.ports.plan import port_settings
+from hookcli.comparison.ports.plan import has_weights_of, port_settings
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.engine.diff.mapped_weights import load_mapped_weights
 from hookcli.spec.request import ModelSpec, Spec
@@ -53,6 +53,22 @@ def test_the_map_makes_the_port_compute_what_the_original_does():
         "norm": "ln_f",
         "classify": "head",
     }
+
+
+def test_weights_that_b_already_has_stay():
+    ours, theirs, found = pair()
+    spec = Spec("inspect", ModelSpec("a.py"))
+
+    def has_them():
+        live = _Live(ours, theirs, batch(), spec, None)
+        return has_weights_of(live.run(0), live.run(1), found.made)
+
+    assert has_them()
+    with torch.no_grad():  # in another order of rows, as if heads were interleaved
+        theirs.layers[0].qkv.weight.copy_(theirs.layers[0].qkv.weight.flip(0))
+    assert has_them()
+    trained(theirs)
+    assert not has_them()
 
 
 def test_a_fused_layer_is_split_for_the_other_model():

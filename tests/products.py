@@ -68,20 +68,20 @@ LISTS: dict[str, int] = {
     "test_layers_have_the_figures_of_the_training_without_the_compiler": 2,
     "tests/engine/test_odd_models_gradients.py::"
     "test_hooks_fire_in_the_same_order_under_fake_tensors": 4,
-    "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 2,
-    "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 2,
+    "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 3,
+    "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 3,
     "tests/formats/test_hostile_time.py::test_a_long_name_is_drawn_in_every_format": 3,
     "tests/forked/test_forked.py::test_both_ways_give_the_same": 3,
     "tests/hooks/test_kinds.py::test_an_interruption_by_the_hook_itself_leaves_nothing_behind": 3,
     "tests/models/torchscript/test_architectures.py::test_an_architecture_traced": 6,
-    "tests/models/torchscript/test_torch_nn.py::test_a_composition_is_as_in_python": 2,
-    "tests/models/torchscript/test_torch_nn.py::test_a_module_of_torch_nn_is_as_in_python": 2,
+    "tests/models/torchscript/test_torch_nn.py::test_a_composition_is_as_in_python": 3,
+    "tests/models/torchscript/test_torch_nn.py::test_a_module_of_torch_nn_is_as_in_python": 3,
     "tests/rules/test_steady.py::test_the_same_bytes_each_time": 3,
-    "tests/training/script/test_ends.py::test_an_end_is_plain_pythons_and_has_a_report": 2,
+    "tests/training/script/test_ends.py::test_an_end_is_plain_pythons_and_has_a_report": 3,
     "tests/training/script/test_transparency.py::"
-    "test_the_script_does_what_it_does_without_hookcli": 2,
-    "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 2,
-    "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 2,
+    "test_the_script_does_what_it_does_without_hookcli": 3,
+    "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 3,
+    "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 3,
 }
 
 # Tests that run at night only, each with what holds nearly the same on a push.

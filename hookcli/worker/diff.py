@@ -145,7 +145,10 @@ class _Pair:
         try:
             b = self._side("b", ordered=True)
         except HookcliError as error:
-            reason = error.message.rpartition(_BUILD)[2]
+            _, built, raised = error.message.partition(_BUILD)
+            if not built:
+                raise
+            reason = raised.partition(": ")[2]  # without the class of the exception
             raise RequestError(
                 f"B: {reason}",
                 place=path,

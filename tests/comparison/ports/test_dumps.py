@@ -63,6 +63,7 @@ def test_a_file_that_has_no_tensor_is_three_lines(written):
     result = diff()
     assert result.status in {2, 3}
     assert result.err.count("\n") == 3
+    assert "error: B: cannot read " in result.err
     assert "--> dumps" in result.err
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import hookcli
-from hookcli.cli.training.journal_start import with_journal
+from hookcli.cli.training.journal_start import remove_journal, with_journal
 from hookcli.cli.training.script_request import TrainingRequest
 from hookcli.interpreters.start import become_python, python_command, start_apart
 from hookcli.worker.interpreter.start_failure import cannot_start
@@ -58,6 +58,19 @@ def launch(request: TrainingRequest) -> int:
 
         request = replace(request, end=replace(request.end, plain=plain_steps(request)))
     request = with_journal(request)
+    try:
+        return _start(request, python, command, environment)
+    except BaseException:  # the script was not started
+        if request.end.journal is not None:
+            remove_journal(request.end.journal)
+        raise
+
+
+def _start(
+    request: TrainingRequest, python: list[str], command: list[str], environment: dict[str, str]
+) -> int:
+    """Replace this process by that of the script, whose task is in a file."""
+    script = request.job.script
     if request.watch is not None:
         _watch_findings(request)
     boot = {

@@ -18,6 +18,7 @@ from hookcli.text import first_line
 
 T = TypeVar("T")
 _LATER = 60.0  # seconds after the command's own timeout, whose message is more helpful
+_FILES, _FILES_PER_PEER = 16, 3  # descriptors that gloo opens: its own, and three connections a peer
 
 
 def set_environment(rank: Rank) -> None:
@@ -89,12 +90,31 @@ class Group:
         return tensors
 
 
+def _check_free_files(world: int) -> None:
+    """Open and close as many files as the connections need.
+
+    gloo aborts the process when its listener cannot accept a connection for want of a descriptor.
+
+    Raises
+    ------
+    OSError : the limit of open files is too low.
+    """
+    opened: list[int] = []
+    try:
+        while len(opened) < _FILES + _FILES_PER_PEER * (world - 1):
+            opened += os.pipe()
+    finally:
+        for file in opened:
+            os.close(file)
+
+
 def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
     """Join the other ranks.
 
     Raises
     ------
     RequestError, ModelError : torch does not support the backend, or the other ranks are missing.
+    OSError : the limit of open files is too low for the connections.
     """
     backend = backend_of(spec, device)
     if not dist.is_available() or not dist.is_backend_available(backend):
@@ -105,6 +125,7 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
         )
     if device.type == "cuda":
         torch.cuda.set_device(device)
+    _check_free_files(rank.world)
     store = None if rank.store is None else dist.FileStore(rank.store, rank.world)  # type: ignore[attr-defined]
     options: dict[str, Any] = {} if store is None else {"store": store}
     try:

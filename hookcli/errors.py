@@ -94,6 +94,10 @@ class NoBatchError(RequestError):
     """No batch was given or declared, and none could be inferred."""
 
 
+class NoFakeBatchError(NoBatchError):
+    """No batch could be inferred with fake tensors, since the model mixes them with real ones."""
+
+
 class ModelError(HookcliError):
     """The model's code failed, or its archive is damaged."""
 
@@ -130,6 +134,7 @@ OWN = frozenset(
         RequestError,
         ProblemsError,
         NoBatchError,
+        NoFakeBatchError,
         ModelError,
         NoFakeError,
         BugError,

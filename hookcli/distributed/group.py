@@ -18,7 +18,10 @@ from hookcli.text import first_line
 
 T = TypeVar("T")
 _LATER = 60.0  # seconds after the command's own timeout, whose message is more helpful
-_FILES, _FILES_PER_PEER = 16, 3  # descriptors that gloo opens: its own, and three connections a peer
+_FILES, _FILES_PER_PEER = (
+    16,
+    3,
+)  # descriptors that gloo opens: its own, and three connections a peer
 
 
 def set_environment(rank: Rank) -> None:

@@ -13,6 +13,7 @@ from torch import nn
 from hookcli.engine.assemble import assemble, run_info
 from hookcli.engine.batch.candidates import (
     Candidate,
+    InferenceResult,
     candidates,
     floating_dtype,
     in_dtype,
@@ -20,7 +21,7 @@ from hookcli.engine.batch.candidates import (
     not_used,
 )
 from hookcli.engine.batch.fake_checks import is_inconclusive
-from hookcli.engine.batch.outcome import InferenceResult, Outcome, Result, blames_batch
+from hookcli.engine.batch.outcome import Outcome, Result, blames_batch
 from hookcli.engine.batch.placement import batch_on_device
 from hookcli.engine.batch.targets import target_fields, with_target
 from hookcli.engine.hook_engine.build import engine_for
@@ -215,9 +216,9 @@ class Session:
             raise no_batch(
                 model.root,
                 self._spec.model.source,
-                self._inference.tried,
-                self._inference.trials,
+                self._inference,
                 partial=bool(self._spec.inputs),
+                fake=self._faker is not None,
             )
         self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
         return first
@@ -257,6 +258,7 @@ class Session:
             batch_of,
             found_beside,
             found_with,
+            found_with_real,
         )
 
         set_mode(model, self._plan.mode)
@@ -266,6 +268,8 @@ class Session:
             if self._faker is None
             else found_with(model, self._spec, self._faker, floating, self._doing)
         )
+        if self._inference.mixed and self._faker is None:
+            self._inference = found_with_real(model, self._spec, floating, self._doing)
         hypothesis = self._inference.hypothesis
         if hypothesis is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -43,6 +44,13 @@ def _tensors(path: str, guess: Guess) -> Iterator[tuple[str, TensorSpec]]:
         yield path, guess
     for key, item in _items(guess):
         yield from _tensors(f"{path}[{key}]", item)
+
+
+def _mappings(path: str, guess: Guess) -> Iterator[tuple[str, InferredDict]]:
+    if isinstance(guess, InferredDict):
+        yield path, guess
+    for key, item in _items(guess):
+        yield from _mappings(f"{path}[{key}]", item)
 
 
 def _items(guess: Guess) -> Iterable[tuple[str | int, Guess]]:
@@ -103,6 +111,11 @@ class Hypothesis:
         for slot in self.slots:
             yield from _tensors(slot.name, slot.guess)
 
+    def mappings(self) -> Iterator[tuple[str, InferredDict]]:
+        """Yield every mapping with its path: `batch`, `batch[meta]`."""
+        for slot in self.slots:
+            yield from _mappings(slot.name, slot.guess)
+
     def map(
         self, change: Callable[[str, TensorSpec], Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -150,10 +163,9 @@ def text_of(guess: Guess) -> str:
 
 
 def command(hypothesis: Hypothesis) -> str:
-    """Return the flags that define this batch."""
-    return " ".join(
-        f"-i {f'{slot.name}=' if slot.keyword else ''}{text_of(slot.guess)}" for slot in hypothesis
-    )
+    """Return the flags that define this batch, as they are typed in a shell."""
+    texts = (f"{f'{s.name}=' if s.keyword else ''}{text_of(s.guess)}" for s in hypothesis)
+    return " ".join(f"-i {shlex.quote(text)}" for text in texts)
 
 
 def changes(before: Hypothesis, after: Hypothesis) -> str:

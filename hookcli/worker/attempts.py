@@ -10,7 +10,14 @@ from typing import TypeAlias
 
 from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
-from hookcli.errors import ModelError, NoBatchError, NoFakeError, RequestError, interruption_behind
+from hookcli.errors import (
+    ModelError,
+    NoBatchError,
+    NoFakeBatchError,
+    NoFakeError,
+    RequestError,
+    interruption_behind,
+)
 from hookcli.known_failures import is_network_failure
 from hookcli.memory import available, too_large
 from hookcli.report.report import ErrorInfo, Report
@@ -127,6 +134,7 @@ def _attempts(
     return WorkerResult(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
 
 
+_MIXED = "the model mixes them with real ones, as of lazy layers or layers in a plain list"
 _ALONE = "a training step of --what-if ended the process, so none was measured"
 
 
@@ -190,7 +198,8 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
     """
     if attempt.tensors == "real":
         lost = isinstance(outcome, FailureMessage) and isinstance(outcome.error, NoBatchError)
-        return Attempt("fake", for_batch=True) if lost and attempt.inferred is None else None
+        settled = attempt.inferred is not None or attempt.fallback is not None
+        return Attempt("fake", for_batch=True) if lost and not settled else None
     if attempt.for_batch:
         done = outcome.message if isinstance(outcome, _Done) else None
         return Attempt("real", inferred=done.inferred) if done and done.inferred else None
@@ -202,7 +211,7 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         reason = outcome.message
         declaration = None
     elif isinstance(outcome, FailureMessage):
-        confirm = (
+        confirm = isinstance(outcome.error, NoFakeBatchError) or (
             isinstance(outcome.error, ModelError)
             and (
                 outcome.phase == "build"
@@ -211,7 +220,9 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
             )
             and not is_network_failure(outcome.error.message)
         )
-        reason, declaration = outcome.error.message, None
+        mixed = isinstance(outcome.error, NoFakeBatchError)
+        reason = _MIXED if mixed else outcome.error.message
+        declaration = None
     else:
         error = outcome.report.error
         if error is None:

@@ -100,7 +100,7 @@ NAMES = {
     ),
     "the state for an input without samples": (
         "self.a = nn.LSTM(6, 4)", "x, state", "return self.a(x[:, 0], state)",
-        "-i 16x2x6 -i [1x4, 1x4]",
+        "-i 16x2x6 -i '[1x4, 1x4]'",
     ),
 }  # fmt: skip
 
@@ -153,7 +153,7 @@ FAILURES = {
     ),
     "a key": (
         LINEAR, "batch", "key = 'x' + '2'\nreturn self.a(batch['x']) + self.a(batch[key])",
-        "-i {x: 2x3, x2: 2x3}",
+        "-i '{x: 2x3, x2: 2x3}'",
     ),
     "a whole shape": (
         CONV1D, "x", "if x.shape != (2, 4, 50):\n    raise ValueError(f'expected shape "

@@ -55,6 +55,15 @@ CASES = {
     "time first": ("self.a = nn.GRU(6, 2)", "x", "return self.a(x)", "-i 16x2x6"),
     "attention": ("self.a = nn.MultiheadAttention(8, 2, batch_first=True)", "x",
                   "return self.a(x, x, x)", "-i 2x16x8"),
+    "a mapping in a mapping": (
+        "self.a = nn.Linear(7, 2)\nself.b = nn.Linear(5, 2)", "batch",
+        "return self.a(batch['x']) + self.b(batch['more']['y'])",
+        "-i '{x: 2x7, more: {y: 2x5}}'",
+    ),
+    "a shape that is asserted": (
+        "self.a = nn.Linear(7, 2)", "x, y",
+        "assert y.shape == (len(x), 3, 9, 1)\nreturn self.a(x) + y.sum()", "-i 2x7 -i 2x3x9x1",
+    ),
     "a sequence of features": (
         "self.a = nn.Linear(8, 4)", "x", "b, t, f = x.shape\nreturn self.a(x)", "-i 2x16x8",
     ),
@@ -95,7 +104,7 @@ CASES = {
     "keyword only": ("self.a = nn.Linear(3, 2)", "*, x, scale: float", "return self.a(x) * scale",
                      "-i x=2x3 -i scale=value:1.0"),
     "a list of tensors": ("self.a = nn.Linear(3, 2)", "xs: List[torch.Tensor]",
-                          "return [self.a(x) for x in xs]", "-i [3, 3]"),
+                          "return [self.a(x) for x in xs]", "-i '[3, 3]'"),
     "nodes and edges": (
         "self.a = nn.Linear(5, 2)", "x, edge_index",
         "return self.a(torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]]))",
@@ -143,7 +152,7 @@ SIZES = {
     ),
     "a state of two": (
         "self.a = nn.LSTM(6, 4, batch_first=True)", "x, state", "return self.a(x, state)",
-        "-i 2x16x6 -i [1x2x4, 1x2x4]",
+        "-i 2x16x6 -i '[1x2x4, 1x2x4]'",
     ),
     "a state in two parts": (
         "self.a = nn.LSTM(6, 4)", "x, first, second", "return self.a(x, (first, second))",
@@ -152,11 +161,11 @@ SIZES = {
     "a mapping": (
         "self.a = nn.Linear(6, 2)\nself.e = nn.Embedding(9, 2)", "batch",
         "return self.a(batch['x']) + self.e(batch['token_ids']).mean(1)",
-        "-i {x: 2x6, token_ids: 2x16:int64:0..9}",
+        "-i '{x: 2x6, token_ids: 2x16:int64:0..9}'",
     ),
     "a tuple that is unpacked": (
         "self.a = nn.Linear(6, 2)\nself.b = nn.Linear(8, 2)", "pair",
-        "x, y = pair\nreturn self.a(x) + self.b(y)", "-i [2x6, 2x8]",
+        "x, y = pair\nreturn self.a(x) + self.b(y)", "-i '[2x6, 2x8]'",
     ),
     "inputs that are concatenated": (
         "self.a = nn.Linear(7, 2)", "s, u, v",
@@ -282,11 +291,44 @@ def test_what_cannot_be_found_is_said_with_what_was_tried(tmp_path):
     body = "raise ValueError('nothing pleases me')"
     (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Linear(7, 2)", "x", body))
     with pytest.raises(
-        NoBatchError, match=r"got furthest: ValueError: nothing pleases me"
+        NoBatchError, match=r"the best one with ValueError at line \d+: nothing pleases me"
     ) as caught:
         found(tmp_path / "net.py")
-    assert "--input x=" in caught.value.hint
+    assert caught.value.hint == "pass a batch that fits forward, in the form of `-i 2x7`"
     assert "trial 0: -i 2x7" in caught.value.details
+
+
+def test_the_error_shows_the_structure_that_got_furthest_and_the_layer(tmp_path):
+    body = "y = self.a(batch['x'])\nreturn self.b(y[..., :y.shape[-1] // 2])"
+    source = net("self.a = nn.Linear(7, 4)\nself.b = nn.Linear(9, 1)", "batch", body)
+    (tmp_path / "net.py").write_text(HEAD + source)
+    with pytest.raises(
+        NoBatchError, match=r"the best one with RuntimeError in 'b' \(Linear\)"
+    ) as e:
+        found(tmp_path / "net.py")
+    assert e.value.hint == "pass a batch that fits 'b', in the form of `-i '{x: 2x7}'`"
+
+
+@pytest.mark.parametrize(
+    ("init", "body", "shape"),
+    [
+        ("self.a = [nn.Linear(7, 7), nn.Linear(7, 2)]", "return self.a[1](self.a[0](x))", "[2, 7]"),
+        (
+            "self.a = nn.LazyConv2d(2, 3)\nself.b = nn.LazyLinear(5)",
+            "return self.b(self.a(x).flatten(1))",
+            "[2, 3, 64, 64]",
+        ),
+    ],
+    ids=["layers in a plain list", "lazy layers"],
+)
+def test_real_tensors_are_tried_where_the_model_mixes_fake_ones_with_its_own(
+    init, body, shape, tmp_path
+):
+    (tmp_path / "net.py").write_text(HEAD + net(init, "x", body))
+    result = run_cli("inspect", f"{tmp_path}/net.py:Net")
+    assert result.status == 0, result.err
+    assert f"{shape}  (inferred)" in result.out
+    assert "the model mixes them with real ones" in " ".join(result.out.split())
 
 
 def test_real_tensors_take_what_fake_ones_found(tmp_path):

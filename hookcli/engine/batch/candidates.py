@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from hookcli.engine.batch.functions import caller, loader_of, take_first
-from hookcli.errors import NoBatchError, RequestError
+from hookcli.errors import NoBatchError, NoFakeBatchError, RequestError
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.materialise import given_batch
 from hookcli.inputs.split import split_batch
@@ -28,6 +28,25 @@ from hookcli.spec.losses import TRAINING_STEP
 from hookcli.spec.request import Spec
 
 _SMALL = 1 << 24  # elements; a batch up to this size has real tensors, so its values are known
+
+
+_LONGEST = 160  # characters of a batch in a hint
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceResult:
+    """The result of an inference: the batch, a text for errors, and a line for each trial.
+
+    If no batch runs, `furthest` is the one that got furthest, as flags, and `refused_by` the name
+    of the layer that raised. `mixed` tells that the model mixes fake tensors with real ones.
+    """
+
+    hypothesis: Hypothesis | None = None
+    tried: str = ""
+    trials: tuple[str, ...] = ()
+    mixed: bool = False
+    furthest: str = ""
+    refused_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +146,14 @@ def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidat
     return Candidate("given", "--input", Batch(whole.args, whole.kwargs, part.target))
 
 
+def _like(result: InferenceResult) -> str | None:
+    """Return the hint to correct the batch that got furthest; None if it is too long to read."""
+    if not result.furthest or len(result.furthest) > _LONGEST:
+        return None
+    fits = f"fits '{result.refused_by}'" if result.refused_by else "fits forward"
+    return f"pass a batch that {fits}, in the form of `{result.furthest}`"
+
+
 def candidates(
     spec: Spec,
     root: nn.Module,
@@ -182,24 +209,27 @@ def not_used(name: str, reason: str) -> str:
 def no_batch(
     root: nn.Module,
     source: str,
-    tried: str = "",
-    trials: tuple[str, ...] = (),
+    result: InferenceResult | None = None,
     *,
     partial: bool = False,
+    fake: bool = False,
 ) -> NoBatchError:
     """Return the error for a run that has no batch: none given, none declared, none inferred.
 
-    `partial` tells that some inputs were given, which every inferred batch kept.
+    `partial` tells that some inputs were given, which every inferred batch kept, and `fake` that
+    the trials had fake tensors, where real ones may succeed.
     """
+    result = result or InferenceResult()
+    tried = result.tried
     message = f"{type_of(root)} declares no input and none was given{tried}"
-    hint = hint_for(tried) or _how(root)
+    hint = hint_for(tried) or _like(result) or _how(root)
     if partial:
         message = f"no batch with the given `--input` fits {type_of(root)}{tried}"
         every = f"pass `--input` for every argument of forward{forward_signature(root)}"
         hint = hint_for(tried) or every
-    return NoBatchError(
+    return (NoFakeBatchError if fake and result.mixed else NoBatchError)(
         message,
         place=source,
         hint=hint,
-        details="\n".join(trials),
+        details="\n".join(result.trials),
     )

@@ -47,6 +47,12 @@ def is_inconclusive(error: BaseException) -> bool:
     return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
 
 
+def mixes_real(error: BaseException) -> bool:
+    """Whether a fake tensor met a real one of the model, such as of a layer in a plain list."""
+    text = message_of(error)
+    return "FakeTensorDevice" in type(error).__name__ or ("meta" in text and "device" in text)
+
+
 def _check_dtype(module: Any, args: tuple[Any, ...]) -> None:
     """Raise FakeDoubtError if a linear layer gets integers, which its fake kernel accepts."""
     first = args[0] if args else None

@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
+from hookcli.engine.batch.candidates import InferenceResult
 from hookcli.engine.batch.fake_checks import FakeTensorChecks
 from hookcli.engine.batch.functions import value_of
-from hookcli.engine.batch.outcome import InferenceResult
 from hookcli.engine.batch.trials import trier
+from hookcli.engine.neutrality.model_state import preserve_state
 from hookcli.engine.seeds import seed_all
 from hookcli.inputs.infer.search import Search, search
 from hookcli.inputs.infer.trial import Trial
@@ -46,9 +47,33 @@ def found_with(
         fake=faker.tensor,
         doing=doing,
     )
-    if search is None:
-        return InferenceResult()
-    return InferenceResult(search.found, tried(search), lines(search))
+    return InferenceResult() if search is None else result_of(search)
+
+
+def found_with_real(
+    model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
+) -> InferenceResult:
+    """Infer a batch by trials with real tensors, in a fork, each with the model as it was before.
+
+    It is for a model that fake tensors cannot run: it has layers in plain lists, or lazy layers.
+    """
+
+    def work() -> bytes:
+        torch.set_num_threads(1)  # a fork does not have the threads of the pool
+        found = infer(
+            model,
+            spec,
+            lambda given: value_of(given, spec.run.batch_size),
+            floating=floating,
+            around=lambda: preserve_state(model.root, []),
+            fake=lambda tensor: tensor,
+            doing=lambda _: None,
+            real=True,
+        )
+        return dumps(InferenceResult() if found is None else result_of(found))
+
+    doing("inferring the batch with real tensors")
+    return _from_fork(work)
 
 
 def found_beside(
@@ -63,6 +88,10 @@ def found_beside(
         return dumps(found_with(model, spec, faker, floating, lambda _: None))
 
     doing("inferring the batch")
+    return _from_fork(work)
+
+
+def _from_fork(work: Callable[[], bytes]) -> InferenceResult:
     data = in_fork(work, patience=_PATIENCE)
     result = InferenceResult() if data is None else loads(data)  # safe: from our own fork
     return result if isinstance(result, InferenceResult) else InferenceResult()
@@ -77,6 +106,7 @@ def infer(
     around: Callable[[], Any],
     fake: Callable[[torch.Tensor], torch.Tensor],
     doing: Callable[[str], None],
+    real: bool = False,
 ) -> Search | None:
     """Search for a batch; None if forward's signature is unknown.
 
@@ -102,7 +132,13 @@ def infer(
         return doubts.knowing(real, fake(real))
 
     try_one = trier(
-        model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
+        model,
+        around,
+        known,
+        floating=floating,
+        device=spec.run.device,
+        grad=spec.run.grad,
+        real=real,
     )
     numbers = count(1)
 
@@ -143,15 +179,26 @@ def lines(result: Search) -> tuple[str, ...]:
     return tuple(trial_lines)
 
 
-def tried(result: Search | None) -> str:
-    """Return the end of an error message: how many batches were tried, and the best of them."""
-    if result is None or not result.trials:
-        return ""
-    best = max(result.trials, key=lambda trial: len(trial.reached))
-    where = f" in '{best.failed.name}'" if best.failed is not None else ""
-    furthest = command(best.hypothesis) or "nothing"
+def result_of(result: Search) -> InferenceResult:
+    """Return what a search found; without a batch, how far the best trial got."""
+    if result.found is not None or not result.trials:
+        return InferenceResult(result.found, trials=lines(result))
+    best = max(result.trials, key=_distance)
+    failed = best.failed
+    where = f" at line {best.line.number}" if best.line.number else ""
+    if failed is not None:
+        where = f" in '{failed.name}' ({type(failed.module).__name__})"
     count = counted(len(result.trials), "inferred batch", "inferred batches")
-    return (
-        f"; {count} failed, {furthest} got furthest: "
-        f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
+    return InferenceResult(
+        tried=f"; {count} failed, the best one with {best.kind}{where}: "
+        f"{' '.join(best.error.split())[:160]}",
+        trials=lines(result),
+        mixed=any(trial.mixed for trial in result.trials),
+        furthest=command(best.hypothesis),
+        refused_by="" if failed is None else failed.name,
     )
+
+
+def _distance(trial: Trial) -> tuple[int, int]:
+    """Return how many calls of layers ended, and the line that raised."""
+    return len(trial.reached) - (trial.failed is not None), trial.line.number

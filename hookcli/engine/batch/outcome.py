@@ -38,15 +38,6 @@ class Result:
         return () if self.exchange is None else self.exchange(text)
 
 
-@dataclass(frozen=True, slots=True)
-class InferenceResult:
-    """The result of an inference: the batch, a text for errors, and a line for each trial."""
-
-    hypothesis: Hypothesis | None = None
-    tried: str = ""
-    trials: tuple[str, ...] = ()
-
-
 def blames_batch(candidate: Candidate, failure: Failure) -> bool:
     """Whether another batch may run: this one was declared by the model, and forward failed."""
     own = candidate.origin == "declared" and failure.phase == "forward"

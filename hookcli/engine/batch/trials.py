@@ -7,7 +7,12 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.batch.fake_checks import FakeDoubtError, FakeTensorChecks, is_inconclusive
+from hookcli.engine.batch.fake_checks import (
+    FakeDoubtError,
+    FakeTensorChecks,
+    is_inconclusive,
+    mixes_real,
+)
 from hookcli.engine.neutrality.model_state import room_for_hooks
 from hookcli.inputs.infer.failed_line import failed_line
 from hookcli.inputs.infer.trial import Reached, Trial
@@ -72,8 +77,11 @@ def trier(
     floating: torch.dtype,
     device: str,
     grad: bool,
+    real: bool = False,
 ) -> Callable[[Hypothesis], Trial]:
     """Return a function that runs a fake model with a hypothesis. `around()` is its fake mode.
+
+    With `real`, the model has real tensors, and `around()` restores it after each trial.
 
     `known(real, doubts)` makes the fake counterpart of a tensor with known values.
     """
@@ -103,17 +111,18 @@ def trier(
             ):
                 output = model.call(args, kwargs)
         except Exception as error:  # noqa: BLE001  # the next hypothesis is derived from it
-            limit = is_inconclusive(error) and type(error) is not FakeDoubtError
+            limit = not real and is_inconclusive(error) and type(error) is not FakeDoubtError
             return Trial(
                 hypothesis,
                 ran=limit and bool(watch.reached),
                 lost=limit,
+                mixed=not real and mixes_real(error),
                 error=message_of(error)[:2000],
                 kind=type_name(error),
                 failed=watch.of(error),
                 reached=watch.reached,
                 calls=watch.calls,
-                line=failed_line(error),
+                line=failed_line(error, slots),
             )
         shapes = (shape_of(tensor) for _, tensor, _ in leaves(output))
         outputs = tuple(tuple(size or 0 for size in shape) for shape in shapes)

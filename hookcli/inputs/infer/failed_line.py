@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import linecache
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -30,20 +30,33 @@ _OPERATORS: dict[type[ast.operator], Any] = {
 }
 
 
+Shape: TypeAlias = tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class FailedLine:
-    """`compared`: pairs of integers that differ. `unpacked`: the name or text that was unpacked."""
+    """What a line needs.
+
+    `compared`: pairs of integers that differ. `shapes`: pairs of shapes with unequal numbers of
+    dimensions, one of which is required. `unpacked`: the name or text that was unpacked.
+    `keyed`: a tensor of the batch, by its path, and the key with which it is read as a mapping.
+    """
 
     number: int = 0
     compared: tuple[tuple[int, int], ...] = ()
     unpacked: str = ""
+    keyed: tuple[str, str] | None = None
+    shapes: tuple[tuple[Shape, Shape], ...] = ()
 
 
 NO_LINE = FailedLine()
 
 
-def failed_line(error: BaseException) -> FailedLine:
-    """Describe the deepest line of the traceback that is not torch's."""
+def failed_line(error: BaseException, slots: Mapping[int, str]) -> FailedLine:
+    """Describe the deepest line of the traceback that is not torch's.
+
+    `slots` has the path of each tensor of the batch, by its id.
+    """
     frame, number = _own(error.__traceback__)
     if frame is None:
         return FailedLine()
@@ -53,11 +66,24 @@ def failed_line(error: BaseException) -> FailedLine:
     test = statement.test if isinstance(statement, ast.Assert | ast.If) else None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):  # torch._assert
         test = next(iter(statement.value.args), None)
-    compared = tuple(_compared(test, frame)) if test is not None else ()
+    sides = () if test is None else tuple(_sides(test, frame))
+    compared = tuple(pair for side in sides for pair in _pairs(*side))
+    shapes = tuple(pair for side in sides for pair in _shapes(*side))
     unpacked = ""
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
         unpacked = ast.unparse(statement.value)
-    return FailedLine(number, compared, unpacked)
+    return FailedLine(number, compared, unpacked, _keyed(statement, frame, slots), shapes)
+
+
+def _keyed(
+    statement: ast.stmt, frame: FrameType, slots: Mapping[int, str]
+) -> tuple[str, str] | None:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            key, tensor = node.slice.value, _value(node.value, frame)
+            if isinstance(key, str) and isinstance(tensor, torch.Tensor) and id(tensor) in slots:
+                return slots[id(tensor)], key
+    return None
 
 
 def _own(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
@@ -93,11 +119,17 @@ def _statements(path: str) -> tuple[ast.stmt, ...]:
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.stmt))
 
 
-def _compared(test: ast.expr, frame: FrameType) -> Iterator[tuple[int, int]]:
+def _sides(test: ast.expr, frame: FrameType) -> Iterator[tuple[Any, Any, ast.cmpop]]:
+    """Yield the values of both sides of each comparison, and its operator."""
     for node in ast.walk(test):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = _value(node.left, frame), _value(node.comparators[0], frame)
-            yield from _pairs(left, right, node.ops[0])
+            yield _value(node.left, frame), _value(node.comparators[0], frame), node.ops[0]
+
+
+def _shapes(left: Any, right: Any, _: ast.cmpop) -> Iterator[tuple[Shape, Shape]]:
+    both = isinstance(left, tuple | list) and isinstance(right, tuple | list)
+    if both and len(left) != len(right) and all(type(size) is int for size in (*left, *right)):
+        yield tuple(left), tuple(right)
 
 
 def _pairs(left: Any, right: Any, operator: ast.cmpop) -> Iterator[tuple[int, int]]:

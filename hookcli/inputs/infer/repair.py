@@ -10,6 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hookcli.inputs.infer.layer_clues import LENGTH, Clues
 from hookcli.inputs.infer.name_clues import guesses, part
@@ -88,6 +89,7 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterat
     message, hypothesis = trial.error, trial.hypothesis
     yield from _missing(trial, clues, signature)
     yield from _without_key(trial, clues)
+    yield from _by_line(trial, clues)
     first = next(iter(hypothesis.tensors()), None)
     if first is None:
         return
@@ -110,8 +112,7 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterat
     if match := _UNPACK.search(message) or _UNPACK_MANY.search(message) or _RANK.search(message):
         specs = dict(hypothesis.tensors())
         if trial.line.unpacked in specs:
-            part = specs[trial.line.unpacked]
-            parts = InferredList((part,) * int(match[1]))
+            parts = InferredList((specs[trial.line.unpacked],) * int(match[1]))
             yield hypothesis.with_guess(trial.line.unpacked, parts), "it is unpacked"
         yield from _ranked(hypothesis, int(match[1]), clues)
     yield from _mismatch(trial, name, spec)
@@ -128,6 +129,20 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterat
     yield from _listed(trial)
     if "not iterable" in message or "list" in message.lower():
         yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is needed"
+
+
+def _by_line(trial: Trial, clues: Clues) -> Iterator[Repair]:
+    """Repairs from the line that raised: a tensor is read as a mapping, or has another shape."""
+    if trial.line.keyed is not None:
+        path, key = trial.line.keyed
+        mapping = InferredDict(((key, part(key, clues)),))
+        yield trial.hypothesis.with_guess(path, mapping), f"{path} is read by key"
+    for one, other in trial.line.shapes:
+        for name, spec in trial.hypothesis.tensors():
+            if spec.shape in (one, other):
+                needed = other if spec.shape == one else one
+                repaired = trial.hypothesis.with_guess(name, replace(spec, shape=needed))
+                yield repaired, f"shape {list(needed)} is required"
 
 
 def _missing(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterator[Repair]:
@@ -191,11 +206,12 @@ def _one_step(hypothesis: Hypothesis) -> Hypothesis:
 
 def _without_key(trial: Trial, clues: Clues) -> Iterator[Repair]:
     """A mapping lacks a key."""
-    for slot in trial.hypothesis:
-        key = trial.error.strip("'\"")
-        if trial.kind == "KeyError" and isinstance(slot.guess, InferredDict):
-            items = (*slot.guess.items, (key, part(key, clues)))
-            yield trial.hypothesis.with_guess(slot.name, InferredDict(items)), f"{key} is needed"
+    if trial.kind != "KeyError":
+        return
+    key = trial.error.strip("'\"")
+    for path, mapping in trial.hypothesis.mappings():
+        items = (*mapping.items, (key, part(key, clues)))
+        yield trial.hypothesis.with_guess(path, InferredDict(items)), f"{key} is needed"
 
 
 def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Repair]:

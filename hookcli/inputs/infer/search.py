@@ -32,6 +32,7 @@ _LATER = 0.15  # additional cost of each later repair of the same failure
 _PROBING = 0.2  # additional cost of probing, which takes several trials
 _EARLIER = 1.0  # cost of pursuing a probe that failed in an earlier layer
 _SAME = 2  # how often one failure is probed
+_MIXED = 3  # batches with which a fake tensor met a real one: other batches do not change that
 _RECURSIONS = 3  # batches with which the calls of the model exceeded the recursion limit
 _MORE = 48  # trials to find a batch that keeps the samples, after one that runs
 
@@ -116,7 +117,8 @@ class _Searcher:
     def _over(self) -> bool:
         late = perf_counter() - self._started > MOST_SECONDS
         deep = sum(trial.recursed for trial in self.trials) >= _RECURSIONS
-        return late or deep or len(self.trials) >= self._end
+        mixed = sum(trial.mixed for trial in self.trials) >= _MIXED
+        return late or deep or mixed or len(self.trials) >= self._end
 
     def _push(self, cost: float, hypothesis: Hypothesis, why: str, parent: Trial | None) -> None:
         heapq.heappush(self._queue, _Next(cost, next(self._number), hypothesis, why, parent))

@@ -36,6 +36,7 @@ class Trial:
     hypothesis: Hypothesis
     ran: bool
     lost: bool = False  # fake tensors failed before any layer was called
+    mixed: bool = False  # a fake tensor met a real one, so real tensors may run
     why: str = ""  # what led to this hypothesis
     error: str = ""
     kind: str = ""  # the exception's type

@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 from hookcli.engine.attempt import Session
-from hookcli.errors import HookcliError
+from hookcli.errors import HookcliError, NoFakeBatchError
 from hookcli.inputs.materialise import make_tensor
-from hookcli.spec.inferred import command
+from hookcli.spec.inferred import Hypothesis, command
 from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
 HALVES = ("tuned", "held_out")
@@ -36,21 +36,32 @@ def inferred(path: Path, name: str) -> tuple[str, int, str]:
     """Return the inferred batch as flags, the number of trials, and why it does not run."""
     spec = Spec("inspect", ModelSpec(f"{path}:{name}"), inputs=(), run=RunSpec())
     try:
-        result = Session(spec, Attempt("fake"), lambda *_: None).run()
+        try:
+            result = Session(spec, Attempt("fake"), lambda *_: None).run()
+        except NoFakeBatchError as error:  # as the command does
+            result = Session(spec, Attempt("real", fallback=str(error)), lambda *_: None).run()
     except HookcliError as error:
         return "", len(getattr(error, "details", "").splitlines()), str(error)
     if result.inferred is None:
         return "", 0, "nothing was inferred"
-    flags = command(result.inferred)
+    problem = ""
+    for batch in (result.inferred, result.inferred.with_smallest_ids()):
+        problem = _problem(path, name, batch)
+        if not problem.startswith("IndexError"):
+            break
+    return command(result.inferred), len(result.trials), problem
+
+
+def _problem(path: Path, name: str, batch: Hypothesis) -> str:
     torch.manual_seed(0)
     model = getattr(module_of(path), name)().eval()
-    args, kwargs = result.inferred.map(lambda _, s: make_tensor(s, torch.float32, "cpu"))
+    args, kwargs = batch.map(lambda _, s: make_tensor(s, torch.float32, "cpu"))
     try:
         with torch.no_grad():
             model(*args, **kwargs)
     except Exception as error:
-        return flags, len(result.trials), f"{type(error).__name__}: {error}"
-    return flags, len(result.trials), ""
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def module_of(path: Path):

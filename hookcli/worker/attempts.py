@@ -21,6 +21,7 @@ from hookcli.errors import (
 from hookcli.known_failures import is_network_failure
 from hookcli.memory import available, too_large
 from hookcli.report.report import ErrorInfo, Report
+from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.plan import why_values
 from hookcli.spec.request import Attempt, Spec
 from hookcli.text import first_line
@@ -197,6 +198,9 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
 
     """
     if attempt.tensors == "real":
+        smaller = _with_smaller_ids(spec, outcome)
+        if smaller is not None:
+            return Attempt("real", fallback=attempt.fallback, inferred=smaller)
         lost = isinstance(outcome, FailureMessage) and isinstance(outcome.error, NoBatchError)
         settled = attempt.inferred is not None or attempt.fallback is not None
         return Attempt("fake", for_batch=True) if lost and not settled else None
@@ -235,6 +239,19 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         return None
     _check_memory(spec, outcome)
     return Attempt("real", fallback=reason, declaration=declaration, inferred=inferred)
+
+
+def _with_smaller_ids(spec: Spec, outcome: _Outcome) -> Hypothesis | None:
+    """Return the inferred batch with smaller ids, if its ids were beyond a table of the model.
+
+    Fake tensors have no values, so the ids that a model computes from a batch cannot be checked.
+    """
+    if not isinstance(outcome, _Done) or outcome.message.inferred is None or spec.inputs:
+        return None
+    error = outcome.report.error
+    beyond = error is not None and (error.phase, error.type) == ("forward", IndexError.__name__)
+    smaller = outcome.message.inferred.with_smallest_ids()
+    return smaller if beyond and smaller != outcome.message.inferred else None
 
 
 def _check_memory(spec: Spec, outcome: _Outcome) -> None:

@@ -55,6 +55,18 @@ CASES = {
     "time first": ("self.a = nn.GRU(6, 2)", "x", "return self.a(x)", "-i 16x2x6"),
     "attention": ("self.a = nn.MultiheadAttention(8, 2, batch_first=True)", "x",
                   "return self.a(x, x, x)", "-i 2x16x8"),
+    "any number of arguments": (
+        "self.a = nn.Linear(7, 2)\nself.b = nn.Linear(5, 2)", "*xs",
+        "x, y = xs\nreturn self.a(x) + self.b(y)", "-i 2x7 -i 2x5",
+    ),
+    "no dimension of samples": (
+        "self.a = nn.LSTM(6, 2)", "x", "return self.a(x[None, None])[0]", "-i 6",
+    ),
+    "the ends of edges": (
+        "self.a = nn.Linear(7, 2)", "x, src, dst",
+        "y = self.a(x)\nreturn y.index_add(0, dst, y[src])",
+        "-i 8x7 -i 16:int64:0..8 -i 16:int64:0..8",
+    ),
     "a mapping in a mapping": (
         "self.a = nn.Linear(7, 2)\nself.b = nn.Linear(5, 2)", "batch",
         "return self.a(batch['x']) + self.b(batch['more']['y'])",
@@ -149,6 +161,16 @@ SIZES = {
     "a state": (
         "self.a = nn.GRU(6, 4, 2, bidirectional=True)", "x, hidden", "return self.a(x, hidden)",
         "-i 16x2x6 -i 4x2x4",
+    ),
+    "frames, by the sizes that forward unpacks": (
+        "self.a = nn.Conv2d(3, 2, 5, 4)\nself.b = nn.LSTM(2 * 15 * 15, 4, batch_first=True)", "x",
+        "b, t, c, h, w = x.size()\ny = self.a(x.view(b * t, c, h, w)).view(b, t, -1)\n"
+        "return self.b(y)[0]",
+        "-i 2x8x3x64x64",
+    ),
+    "shots of a class": (
+        "self.a = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))", "x",
+        "return self.a(x.reshape(-1, *x.shape[2:]))", "-i 1x4x1x64x64",
     ),
     "a state of two": (
         "self.a = nn.LSTM(6, 4, batch_first=True)", "x, state", "return self.a(x, state)",
@@ -329,6 +351,13 @@ def test_real_tensors_are_tried_where_the_model_mixes_fake_ones_with_its_own(
     assert result.status == 0, result.err
     assert f"{shape}  (inferred)" in result.out
     assert "the model mixes them with real ones" in " ".join(result.out.split())
+
+
+def test_ids_that_a_model_moves_beyond_its_table_become_smaller(tmp_path):
+    body = "return self.a(x + torch.tensor([0, 3])).sum(1)"
+    (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Embedding(5, 4)", "x", body))
+    result = run_cli("grads", f"{tmp_path}/net.py:Net", "-f", "json")
+    assert result.status == 0, result.err
 
 
 def test_real_tensors_take_what_fake_ones_found(tmp_path):

@@ -46,6 +46,8 @@ _LABELS = re.compile(r"^(?:labels?|targets?|class_labels|classes|gt|y)$", re.I)
 _EDGE_FEATURES = re.compile(r"^edge_(?:attrs?|feats?|features?|weights?)$|^e_?feats?$", re.I)
 _CODES = _word("codes?|words?|texts?|sentences?|captions?")  # ids, or what was made of them
 _GRAPHS = re.compile(r"^(?:batch_(?:idx|index|ids?|vec)|graph_(?:ids?|idx))$", re.I)
+_ENDS = re.compile(r"^(?:src|dst)(?:_idx|_index|_ids?|_nodes?)?$", re.I)  # of edges, both
+_DONE = re.compile(r"^(?:dones?|terminals?|terminated|is_first|resets?)$", re.I)
 _OFFSETS = re.compile(r"^offsets?$", re.I)
 _DERIVED = _word("outputs?|features?|feats?|embeddings?|embeds?|memory|contexts?|hidden_states?")
 _DENSE = _word("num|numeric|numerical|dense|cont|continuous")
@@ -145,6 +147,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Callable[[str, Clues], list[Guess]]], ...
     (_EDGES, lambda name, c: [ids((2, 2 * _NODES), _NODES)]),
     (_EDGE_FEATURES, _edge_features),
     (_GRAPHS, lambda name, c: [TensorSpec((c.batch,), "int64", Fill("zeros"))]),
+    (_DONE, lambda name, c: [TensorSpec((c.batch,), None, Fill("zeros"))]),
     (_OFFSETS, lambda name, c: [TensorSpec((c.batch,), "int64", Fill("zeros"))]),
     (_ADJACENCY, lambda name, c: [TensorSpec((_NODES, _NODES), None, Fill("ones"))]),
     (_TIME, _time),
@@ -221,6 +224,8 @@ def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
                 floats = [spec for spec in clues.generic() if spec.dtype is None]
                 found = [*floats, *found] if _CODES.search(name) else [*found, *floats]
             return found
+    if clues.graph and _ENDS.match(name):
+        return [ids((2 * _NODES,), _NODES)]
     if name == "batch" and clues.graph:
         return [TensorSpec((_NODES,), "int64", Fill("zeros"))]
     states = [] if alone else state_guesses(name, list(clues.layers()), clues.batch)
@@ -254,6 +259,7 @@ def clues_of(root: nn.Module, signature: inspect.Signature, batch: int) -> Clues
     """Return the clues of a model. The rows of a graph are its nodes."""
     required = [p.name for p in signature.parameters.values() if p.default is p.empty]
     graph = any(_EDGES.match(name) or _ADJACENCY.match(name) for name in required)
+    graph = graph or {name[:3].lower() for name in required if _ENDS.match(name)} == {"src", "dst"}
     return Clues(root, _NODES if graph else batch, graph)
 
 

@@ -35,6 +35,9 @@ _BROADCAST = re.compile(
 _RANK = re.compile(r"subscripts in the equation \((\d+)\) does not match")
 _UNPACK = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got \d+\)")
 _UNPACK_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+_DIMENSIONS = re.compile(
+    r"[Ee]xpected (?:\w+ to be )?(?:(\d)D or )?(\d)D(?: input)?,? \(?got (\d)D"
+)
 _VIEW = re.compile(r"[Ss]hape '?\[([-\d, ]+)\]'? is invalid for input of size (\d+)")
 _SMALL = re.compile(
     r"Kernel size can't be greater|Output size is too small|more than 1 (?:spatial|value)|"
@@ -114,8 +117,13 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterat
         if trial.line.unpacked in specs:
             parts = InferredList((specs[trial.line.unpacked],) * int(match[1]))
             yield hypothesis.with_guess(trial.line.unpacked, parts), "it is unpacked"
+        if _takes_any_number(signature, trial.line.unpacked):
+            more = (Slot(f"args[{i}]", spec, False) for i in range(int(match[1])))
+            yield Hypothesis(tuple(more)), f"{match[1]} arguments are unpacked"
         yield from _ranked(hypothesis, int(match[1]), clues)
     yield from _mismatch(trial, name, spec)
+    if match := _DIMENSIONS.search(message):
+        yield from _dimensions(hypothesis, int(match[2]), int(match[3]))
     if match := _VIEW.search(message):
         yield from _viewed(hypothesis, name, spec, match)
     if _SMALL.search(message) and len(spec.shape) >= 3:
@@ -234,8 +242,35 @@ def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Repair]
         if rank == 2:
             yield hypothesis.with_guess(name, TensorSpec((clues.batch, last))), "2-d"
         if rank == 5:
-            frames = (clues.batch, 8, *clues.image().shape[1:])
-            yield hypothesis.with_guess(name, TensorSpec(frames)), "5-d"
+            image = clues.image()
+            frames = TensorSpec((clues.batch, 8, *image.shape[1:]))
+            yield hypothesis.with_guess(name, frames), "5-d"
+            if image.shape[-1] > _LARGE:  # its side was computed from a layer behind several frames
+                yield hypothesis.with_guess(name, square(frames, 64)), "5-d, with a small image"
+
+
+_LARGE = 512  # pixels
+
+
+def _takes_any_number(signature: inspect.Signature, name: str) -> bool:
+    parameter = signature.parameters.get(name)
+    return parameter is not None and parameter.kind is parameter.VAR_POSITIONAL
+
+
+def _dimensions(hypothesis: Hypothesis, expected: int, got: int) -> Iterator[Repair]:
+    """Give one input as many dimensions more or fewer as a layer's input has too few or too many.
+
+    A dimension more stands behind the samples: frames, or shots of a class.
+    """
+    for name, spec in hypothesis.tensors():
+        fewer = got - expected
+        if 0 < fewer < len(spec.shape):
+            for shape in (spec.shape[:-fewer], spec.shape[fewer:]):
+                repaired = replace(spec, shape=shape)
+                yield hypothesis.with_guess(name, repaired), f"{fewer} dimensions fewer"
+        elif fewer == -1 and spec.shape:
+            repaired = replace(spec, shape=(spec.shape[0], 4, *spec.shape[1:]))
+            yield hypothesis.with_guess(name, repaired), "a dimension more"
 
 
 def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Repair]:

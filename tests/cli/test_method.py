@@ -170,3 +170,8 @@ def test_a_report_with_a_byte_order_mark_is_read(run, tmp_path):
     marked.write_bytes(b"\xef\xbb\xbf" + (tmp_path / "plain.json").read_bytes())
     plain = run("render", "plain.json")
     assert (plain.status, run("render", "marked.json").out) == (0, plain.out)
+
+
+def test_the_root_is_not_said_to_be_uncalled_where_another_method_runs(run):
+    out = run("inspect", "agent.py:Agent", "-i", "2x4", "--method", "get_value").out
+    assert "never called: actor" in out

@@ -296,8 +296,9 @@ def _fallback(report: Report) -> list[str]:
 def _facts(report: Report) -> list[str]:
     """Return notes about uncalled and unregistered modules, changed buffers, and the error."""
     facts = []
-    if report.uncalled:
-        names = [f"{row.name} ({row.type})" for row in report.uncalled]
+    # The root is never called where another of its methods runs, which the head of the report says.
+    names = [f"{row.name} ({row.type})" for row in report.uncalled if row.name]
+    if names:
         facts.append(f"never called: {join_alike(names)}")
     unregistered = sorted({row.type for row in report.layers if not row.registered})
     if unregistered:

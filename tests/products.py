@@ -125,6 +125,12 @@ NIGHTLY: dict[str, str] = {
     "tests/engine/test_statistics.py::test_dtensor_is_the_whole": (
         "the tests of joined ranks, whose parameters are DTensors"
     ),
+    "tests/test_package.py::test_packages_have_what_they_need_and_nothing_else": (
+        "the installation of the tests themselves"
+    ),
+    "tests/test_package.py::test_an_installed_package_runs_with_and_without_torch": (
+        "tests/worker/test_interpreter.py, whose environments are made by hand"
+    ),
     "tests/test_pytest_plugin.py::test_it_runs_with_xdist": "the other tests of its file",
     "tests/test_tiers.py::test_importing_the_files_of_pure_tests_imports_no_torch": (
         "tests/tiers.py, which watches each pure test while it runs"

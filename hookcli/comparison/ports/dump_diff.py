@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hookcli.comparison.compare import counts, side_of
@@ -55,7 +54,7 @@ def compare_dumps(a: Report, b: Report, tolerances: Tolerances) -> Diff:
     dumps = leaves(b.layers[0], "outputs", values[1]) if b.layers else []
     rows = [_row(number, dump, outputs, tolerances) for number, dump in enumerate(dumps)]
     rows.sort(key=lambda row: (row.a is None, 0 if row.a is None else row.a.order))
-    first = _first(rows)
+    first = _first(rows, _ends(a.layers))
     lone = sum(row.a is None for row in rows)
     differ = sum(row.status == "different" for row in rows)
     reasons = [f"{differ} of {counted(len(rows), 'tensor')} of B"] if differ else []
@@ -138,7 +137,7 @@ def _nearest(
     limit = limit_of([dump.dtype if dump.dtype in RTOL else "float32"])
     least = min(one.far for one in near)
     equal = [one for one in near if one.far <= max(least, limit)]
-    return max(equal, key=lambda one: (_shares(name, one.row.name or ""), -one.far))
+    return max(equal, key=lambda one: (_shares(name, one.row.name or ""), -one.far, one.row.depth))
 
 
 def _shares(name: str, other: str) -> int:
@@ -147,11 +146,20 @@ def _shares(name: str, other: str) -> int:
     return len(parts & set(other.replace("_", ".").split(".")))
 
 
-def _first(rows: Sequence[CallDiff]) -> First | None:
-    """Return the difference at the earliest call of A; else the first tensor without a call."""
+def _ends(layers: Sequence[LayerRow]) -> dict[int, tuple[int, int]]:
+    """Return when each call ends, by its order: after the calls inside of it."""
+    last = {row.order: row.order for row in layers}
+    for row in reversed(layers):
+        if row.parent is not None:
+            last[row.parent] = max(last[row.parent], last[row.order])
+    return {row.order: (last[row.order], -row.depth) for row in layers}
+
+
+def _first(rows: Sequence[CallDiff], ends: Mapping[int, tuple[int, int]]) -> First | None:
+    """Return the difference at the call of A that ends first; else the first lone tensor."""
     apart_rows = [row for row in rows if row.a is not None and row.status == "different"]
     if apart_rows:
-        row = min(apart_rows, key=lambda one: math.inf if one.a is None else one.a.order)
+        row = min(apart_rows, key=lambda one: (0, 0) if one.a is None else ends[one.a.order])
         diff = row.outputs[0]
         assert row.a is not None and row.b is not None  # noqa: S101  # as chosen
         least = "at least " if diff.how == "values" else ""

@@ -58,6 +58,30 @@ def test_the_earliest_call_that_differs_is_first(written):
     assert "DIFFERENT: 2 of 22 tensors of B, 1 tensor of B that no call of A returns" in said
 
 
+def test_a_difference_is_at_the_call_that_ends_first_not_at_the_one_around_it(
+    tmp_path, monkeypatch
+):
+    """Tensors that the action `save` wrote, of all calls: those of the root come last."""
+    monkeypatch.chdir(tmp_path)
+    source = (
+        "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        torch.manual_seed(0)\n"
+        "        self.up, self.act = torch.nn.Linear(6, 9), torch.nn.GELU()\n"
+        "        self.down = torch.nn.Linear(9, 3)\n"
+        "    def forward(self, x):\n        return self.down(self.act(self.up(x)))\n"
+    )
+    (tmp_path / "net.py").write_text(source)
+    (tmp_path / "port.py").write_text(source.replace("GELU()", "GELU('tanh')"))
+    hooks = 'hooks: [{kind: forward, at: "**", do: {save: saved}}]'
+    (tmp_path / "save.yaml").write_text(f"model: net.py\n{hooks}\n")
+    assert run_cli("trace", "-c", "save.yaml", "-i", "2x6").status == 0
+    result = run_cli("diff", "port.py", "saved", "-i", "2x6")
+    assert result.status == 1, result.err
+    said = " ".join(result.out.split())
+    assert "act-call0.value is nearest to the output of act (GELU)" in said
+    assert "down-call0.value" in said
+
+
 def test_a_file_that_has_no_tensor_is_three_lines(written):
     (written / "a.npy").write_text("no array")
     result = diff()

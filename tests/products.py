@@ -81,6 +81,7 @@ LISTS: dict[str, int] = {
     "tests/training/script/test_transparency.py::"
     "test_the_script_does_what_it_does_without_hookcli": 3,
     "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 3,
+    "tests/training/test_fail_open.py::test_a_fault_in_any_function_changes_nothing": 5,
     "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 3,
 }
 

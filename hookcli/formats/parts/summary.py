@@ -150,7 +150,7 @@ def totals(report: Report) -> list[tuple[str, str]]:
         lines.append(("Buffers size", size(model.buffer_bytes)))
     if report.totals.activation_bytes is not None:
         lines.append(("Activations size", size(report.totals.activation_bytes)))
-    lines += _measured(report, _TRAINING)
+    lines += _measured(report, {("saved_for_backward", ""): "Saved for backward"})
     if report.memory is not None:
         lines.append(("Peak in forward", size(report.memory.forward_peak_bytes)))
         lines.append(("Peak in backward", size(report.memory.backward_peak_bytes)))
@@ -165,13 +165,6 @@ def flops(report: Report) -> list[tuple[str, str]]:
     if report.totals.flops is not None:
         lines.append(("Total FLOPs", number(report.totals.flops)))
     return lines + _measured(report, {("backward_flops_total", ""): "Backward FLOPs"})
-
-
-_TRAINING = {
-    ("saved_for_backward", ""): "Saved for backward",
-    ("training_memory_estimate", "sgd"): "Training with SGD (estimate)",
-    ("training_memory_estimate", "adam"): "Training with Adam (estimate)",
-}
 
 
 def _measured(report: Report, labels: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:

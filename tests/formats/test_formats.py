@@ -70,8 +70,8 @@ def test_repeated_calls_are_folded_with_their_number():
 def test_a_loop_over_several_modules_folds_as_a_group():
     assert table_rows(draw(Alternating(), torch.ones(2, 3), depth=1)) == [
         "Alternating",
-        "├─ cell (Sequential) ×4 in turn",
-        "└─ head (Linear) ×4 in turn",
+        "├─ cell (Sequential) ×4 alternating",
+        "└─ head (Linear) ×4 alternating",
     ]
 
 

@@ -450,3 +450,11 @@ def test_the_error_says_that_given_inputs_were_kept(tmp_path):
     ) as error:
         found(f"{tmp_path / 'net.py'}:Net", "2x3x63x63")
     assert error.value.hint == "pass `--input` for every argument of forward(x, steps)"
+
+
+def test_a_model_that_ends_each_process_that_tries_a_batch_is_told(tmp_path):
+    body = "import os\nos.abort()"
+    (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Linear(7, 2)", "x", body))
+    result = run_cli("inspect", f"{tmp_path}/net.py:Net")
+    assert result.status == 2
+    assert "; the process that tried inferred batches ended early\n" in result.err

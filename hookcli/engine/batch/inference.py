@@ -20,7 +20,7 @@ from hookcli.inputs.infer.trial import Trial
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.batch import Batch, forward_signature
 from hookcli.models.fake.fake import Faker
-from hookcli.models.fake.fork import in_fork
+from hookcli.models.fake.fork import CAN_FORK, in_fork
 from hookcli.models.model import Model
 from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
 from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
@@ -93,7 +93,10 @@ def found_beside(
 
 def _from_fork(work: Callable[[], bytes]) -> InferenceResult:
     data = in_fork(work, patience=_PATIENCE)
-    result = InferenceResult() if data is None else loads(data)  # safe: from our own fork
+    if data is None:
+        lost = "; the process that tried inferred batches ended early" if CAN_FORK else ""
+        return InferenceResult(tried=lost)
+    result = loads(data)  # safe: from our own fork
     return result if isinstance(result, InferenceResult) else InferenceResult()
 
 

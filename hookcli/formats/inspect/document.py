@@ -107,7 +107,7 @@ def lines(report: Report, view: View) -> list[LayerLine]:
                 None if node.row.parent is None else callers.get(node.row.parent),
                 node.times,
                 unicode=view.unicode,
-                in_turn=node.in_turn,
+                alternating=node.alternating,
             ),
             node.hidden,
             node.macs,

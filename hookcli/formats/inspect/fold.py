@@ -29,7 +29,7 @@ class CallNode:
 
     row: LayerRow
     times: int
-    in_turn: bool  # repeated together with its neighbours: a b a b, not a a b b
+    alternating: bool  # repeated together with its neighbours: a b a b, not a a b b
     guides: tuple[bool, ...]
     last: bool
     hidden: bool  # the view omits calls below it
@@ -135,13 +135,13 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
         ]
         last = len(shown) - 1
         todo.extend(
-            (alike, times, in_turn, guides, i == last)
-            for i, (alike, times, in_turn) in reversed(list(enumerate(shown)))
+            (alike, times, alternating, guides, i == last)
+            for i, (alike, times, alternating) in reversed(list(enumerate(shown)))
         )
 
     push([(root,) for root in roots], ())
     while todo:
-        alike, times, in_turn, guides, last = todo.pop()
+        alike, times, alternating, guides, last = todo.pop()
         order, runs = alike[0], len(alike)
         row = known[order]
         below = children.get(order, [])
@@ -151,7 +151,7 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
             CallNode(
                 row,
                 times,
-                in_turn,
+                alternating,
                 guides,
                 last,
                 hidden,

@@ -46,7 +46,10 @@ def hint_for(error: str) -> str | None:
     if _RECURSION.search(error):
         return "look for a module that calls itself, or a parent, from its own forward"
     if _NO_FORWARD.search(error):
-        return "define forward in this class, or pass the method to run with `--method`"
+        return (
+            "pass `--loss training_step` if it has that method, or another method that runs with "
+            "`--method`"
+        )
     if _NO_CUDA.search(error):
         return "replace `.cuda()` by `.to(x.device)`, and use `--device cuda` where there is a GPU"
     if _TWO_DEVICES.search(error):

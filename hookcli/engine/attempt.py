@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from hookcli.engine.batch.candidates import (
     in_dtype,
     no_batch,
     not_used,
+    takes_any_batch,
 )
 from hookcli.engine.batch.fake_checks import is_inconclusive
 from hookcli.engine.batch.outcome import Outcome, Result, blames_batch
@@ -27,6 +29,7 @@ from hookcli.engine.batch.targets import target_fields, with_target
 from hookcli.engine.hook_engine.build import engine_for
 from hookcli.engine.hook_engine.engine import HookEngine
 from hookcli.engine.hook_engine.errors import acquit
+from hookcli.engine.losses.own_of_model import method_of, run_step
 from hookcli.engine.observe.recorder import Progress
 from hookcli.engine.prepare import prepare, set_mode
 from hookcli.engine.runner import RunOptions, run
@@ -255,6 +258,7 @@ class Session:
     def _inferred(self, model: Model) -> Candidate | None:
         """Infer a batch by trial, with fake tensors only, so that a real run is not affected."""
         from hookcli.engine.batch.inference import (  # few runs need it
+            Instead,
             batch_of,
             found_beside,
             found_with,
@@ -263,13 +267,16 @@ class Session:
 
         set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
+        instead = None
+        if takes_any_batch(self._spec) and not self._spec.inputs:
+            instead = Instead(method_of(model.root), partial(run_step, model.root))
         self._inference = (
-            found_beside(model, self._spec, floating, self._doing)
+            found_beside(model, self._spec, floating, self._doing, instead)
             if self._faker is None
-            else found_with(model, self._spec, self._faker, floating, self._doing)
+            else found_with(model, self._spec, self._faker, floating, self._doing, instead)
         )
         if self._inference.mixed and self._faker is None:
-            self._inference = found_with_real(model, self._spec, floating, self._doing)
+            self._inference = found_with_real(model, self._spec, floating, self._doing, instead)
         hypothesis = self._inference.hypothesis
         if hypothesis is None:
             return None

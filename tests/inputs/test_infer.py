@@ -458,3 +458,37 @@ def test_a_model_that_ends_each_process_that_tries_a_batch_is_told(tmp_path):
     result = run_cli("inspect", f"{tmp_path}/net.py:Net")
     assert result.status == 2
     assert "; the process that tried inferred batches ended early\n" in result.err
+
+
+STEPS = {
+    "it unpacks": (
+        "x, y = batch\nreturn F.cross_entropy(self.a(x), y)",
+        "[float32 [2, 7], int64 [2]]",
+    ),
+    "it reads by key": (
+        "return F.mse_loss(self.a(batch['x']).squeeze(1), batch['y'])",
+        "{y: float32 [2], x: float32 [2, 7]}",
+    ),
+    "it passes on": ("return self(**batch)", "{x: float32 [2, 7], labels: int64 [2]}"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_batch_of_training_step_is_inferred(name, tmp_path):
+    body, expected = STEPS[name]
+    inner = (
+        "class Inner(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(7, 3)\n"
+        "    def forward(self, x, labels):\n        return F.cross_entropy(self.a(x), labels)\n"
+    )
+    width = 1 if "key" in name else 3
+    source = net(f"self.a = nn.Linear(7, {width})", "x", "return self.a(x)")
+    if "passes" in name:
+        source = inner + net("self.inner = Inner()", "x", "return self.inner(x, None)")
+        body = "return self.inner(**batch)"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    step = f"    def training_step(self, batch, batch_idx):\n{lines}"
+    (tmp_path / "net.py").write_text(f"import torch.nn.functional as F\n{HEAD}{source}{step}")
+    result = run_cli("grads", f"{tmp_path}/net.py:Net", "--loss", "training_step")
+    assert result.status == 0, result.err
+    assert expected in result.out

@@ -6,6 +6,7 @@ of the batch's own tensors are known: they are checked when an embedding is call
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -36,14 +37,17 @@ _LIMITS: tuple[type[BaseException], ...] = (
 )
 
 
-_FAKE_TYPE = "<class 'torch._subclasses.fake_tensor.FakeTensor'>"  # what a model's message names
+# What a message of Python or of a model names, which is about any tensor.
+_FAKE_TYPE = re.compile(
+    r"<class 'torch\._subclasses\.fake_tensor\.FakeTensor'>|\bnot FakeTensor\b|'FakeTensor' object"
+)
 # The last is from the fake grouped_mm of torch 2.13, which rejects inputs of the real one.
 _WORDS = ("FakeTensor", "meta tensor", "Expected inputs of BF16 type")
 
 
 def is_inconclusive(error: BaseException) -> bool:
     """Whether this error comes from fake tensors rather than from the model."""
-    text = message_of(error).replace(_FAKE_TYPE, "")
+    text = _FAKE_TYPE.sub("", message_of(error))
     return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from pickle import dumps, loads  # imported early: a model may replace them
 from typing import Any
@@ -30,12 +32,24 @@ from hookcli.text import counted
 _PATIENCE = 60.0  # seconds that a search in a fork may take
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What runs in place of forward: a `function` whose first parameter is the batch.
+
+    `run(batch)` calls it.
+    """
+
+    function: Callable[..., Any]
+    run: Callable[[Any], Any]
+
+
 def found_with(
     model: Model,
     spec: Spec,
     faker: Faker,
     floating: torch.dtype,
     doing: Callable[[str], None],
+    instead: Instead | None = None,
 ) -> InferenceResult:
     """Infer a batch for a model that has fake tensors."""
     search = infer(
@@ -46,12 +60,17 @@ def found_with(
         around=lambda: faker.mode,
         fake=faker.tensor,
         doing=doing,
+        instead=instead,
     )
     return InferenceResult() if search is None else result_of(search)
 
 
 def found_with_real(
-    model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
+    model: Model,
+    spec: Spec,
+    floating: torch.dtype,
+    doing: Callable[[str], None],
+    instead: Instead | None = None,
 ) -> InferenceResult:
     """Infer a batch by trials with real tensors, in a fork, each with the model as it was before.
 
@@ -68,6 +87,7 @@ def found_with_real(
             around=lambda: preserve_state(model.root, []),
             fake=lambda tensor: tensor,
             doing=lambda _: None,
+            instead=instead,
             real=True,
         )
         return dumps(InferenceResult() if found is None else result_of(found))
@@ -77,7 +97,11 @@ def found_with_real(
 
 
 def found_beside(
-    model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
+    model: Model,
+    spec: Spec,
+    floating: torch.dtype,
+    doing: Callable[[str], None],
+    instead: Instead | None = None,
 ) -> InferenceResult:
     """Infer a batch for a model with real tensors, in a fork where it gets fake tensors."""
 
@@ -85,7 +109,7 @@ def found_beside(
         torch.set_num_threads(1)  # a fork does not have the threads of the pool
         faker = Faker(spec.run.device)
         faker.module(model.root)
-        return dumps(found_with(model, spec, faker, floating, lambda _: None))
+        return dumps(found_with(model, spec, faker, floating, lambda _: None, instead))
 
     doing("inferring the batch")
     return _from_fork(work)
@@ -109,13 +133,15 @@ def infer(
     around: Callable[[], Any],
     fake: Callable[[torch.Tensor], torch.Tensor],
     doing: Callable[[str], None],
+    instead: Instead | None = None,
     real: bool = False,
 ) -> Search | None:
-    """Search for a batch; None if forward's signature is unknown.
+    """Search for a batch; None if forward's signature is unknown. `instead` runs in its place.
 
     Inputs of `--input` are kept. `value_of` makes the values of those that are not drawn tensors.
     """
-    signature = forward_signature(model.root)
+    step = None if instead is None else instead.function
+    signature = forward_signature(model.root) if step is None else _of_batch(step)
     if signature is None:
         return None
     names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
@@ -142,6 +168,7 @@ def infer(
         device=spec.run.device,
         grad=spec.run.grad,
         real=real,
+        call=None if instead is None else lambda args, _: instead.run(args[0]),
     )
     numbers = count(1)
 
@@ -149,7 +176,18 @@ def infer(
         doing(f"inferring the batch, trial {next(numbers)}")
         return try_one(hypothesis)
 
-    return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
+    return search(
+        model.root, signature, attempt, batch=spec.run.batch_size, given=given, function=step
+    )
+
+
+def _of_batch(step: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of training_step without its indices."""
+    try:
+        first, *_ = inspect.signature(step).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return inspect.Signature([first])
 
 
 def _fixed(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:

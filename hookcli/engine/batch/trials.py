@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -69,6 +71,14 @@ class _Watch:
         return self.failed if error is self._error else None
 
 
+@contextmanager
+def _target_as_output() -> Iterator[None]:
+    """Raise an error for a target that a loss of torch broadcasts: it has another shape."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Using a target size", UserWarning)
+        yield
+
+
 def trier(
     model: Model,
     around: Callable[[], Any],
@@ -78,10 +88,12 @@ def trier(
     device: str,
     grad: bool,
     real: bool = False,
+    call: Callable[..., Any] | None = None,
 ) -> Callable[[Hypothesis], Trial]:
     """Return a function that runs a fake model with a hypothesis. `around()` is its fake mode.
 
     With `real`, the model has real tensors, and `around()` restores it after each trial.
+    `call(args, kwargs)` is what runs; by default, the model.
 
     `known(real, doubts)` makes the fake counterpart of a tensor with known values.
     """
@@ -107,9 +119,10 @@ def trier(
                 torch.set_grad_enabled(grad),
                 run_eagerly(),
                 room_for_hooks(),
+                _target_as_output(),
                 model.observe(watch.enter, watch.leave),
             ):
-                output = model.call(args, kwargs)
+                output = (call or model.call)(args, kwargs)
         except Exception as error:  # noqa: BLE001  # the next hypothesis is derived from it
             limit = not real and is_inconclusive(error) and type(error) is not FakeDoubtError
             return Trial(

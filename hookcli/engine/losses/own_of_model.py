@@ -74,8 +74,7 @@ class TrainingStepCriterion(Criterion):
                 place=_STEP_PLACE,
                 hint="omit `--nproc` and communication hooks, or choose another loss",
             )
-        with _without_trainer(model.root):
-            return step(batch.as_loaded(), *([0] * _indices(step)))
+        return run_step(model.root, batch.as_loaded())
 
     def loss(self, output: Any, batch: Batch) -> torch.Tensor:
         """Return the loss that training_step returned, by itself or as the entry `loss`.
@@ -93,6 +92,13 @@ class TrainingStepCriterion(Criterion):
                 "`--loss`",
             )
         return checked(loss, TRAINING_STEP, self.place or _STEP_PLACE)
+
+
+def run_step(root: nn.Module, loaded: Any) -> Any:
+    """Return what `training_step` returns for a batch as a loader gives it, without a trainer."""
+    step = method_of(root)
+    with _without_trainer(root):
+        return step(loaded, *([0] * _indices(step)))
 
 
 def method_of(root: nn.Module) -> Any:

@@ -48,7 +48,7 @@ def short_name(row: LayerRow, caller: Caller | None) -> str:
 def label(
     row: LayerRow, caller: Caller | None, times: int, *, unicode: bool, alternating: bool = False
 ) -> str:
-    """Return name and type: `conv1 (Conv2d) ×3`, or `×3 alternating` if its neighbours repeat too."""
+    """Return name and type: `conv1 (Conv2d) ×3`; `×3 alternating` if its neighbours repeat too."""
     kind = escape(row.original_name or row.type)
     text = kind if row.name == "" else f"{short_name(row, caller)} ({kind})"
     if times > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,7 @@ class Clues:
     root: nn.Module
     batch: int
     graph: bool = False  # the rows of the inputs are nodes
+    function: Callable[..., Any] | None = None  # what runs, if it is not forward
 
     def number(self, names: tuple[str, ...]) -> int | None:
         """Return the first positive integer with one of these names, on the model or its config."""
@@ -114,8 +115,11 @@ class Clues:
                     yield twin
 
     def use(self, name: str) -> Use:
-        """How forward uses a parameter, from its source."""
-        forward = inspect.getattr_static(type(self.root), "forward", None)
+        """How forward, or what runs in its place, uses a parameter, from its source."""
+        own = self.function or vars(self.root).get("forward")
+        forward = getattr(own, "__func__", own)
+        if forward is None:
+            forward = inspect.getattr_static(type(self.root), "forward", None)
         return uses(forward).get(name, Use()) if inspect.isfunction(forward) else Use()
 
     def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:

@@ -189,7 +189,7 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     if hinted:
         return hinted
     use = clues.use(name)
-    if (use.keys or use.parts) and not _named(name, clues, alone=alone):
+    if (use.keys or use.parts or use.unpacked_into) and not _named(name, clues, alone=alone):
         return _container(use, clues)
     candidates = _named(name, clues, alone=alone) or list(clues.generic())
     if _is_list(parameter.annotation):
@@ -201,14 +201,34 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
 
 def _container(use: Use, clues: Clues) -> list[Guess]:
     """A mapping with the keys that forward looks up, or a list of the parts that it unpacks."""
-    if use.keys:
-        return [InferredDict(tuple((key, part(key, clues)) for key in use.keys))]
+    keys = use.keys or _keywords(getattr(clues.root, use.unpacked_into, None))
+    if keys:
+        return [InferredDict(tuple((key, part(key, clues)) for key in keys))]
 
     def made(parts: Parts) -> Guess:
         items = (part(p, clues) if isinstance(p, str) else made(p) for p in parts)
         return InferredList(tuple(items))
 
     return [made(use.parts), *clues.generic()]
+
+
+_MOST_KEYWORDS = 4  # of a forward that requires none
+
+
+def _keywords(module: Any) -> tuple[str, ...]:
+    """Return the keyword arguments that a module is called with: those that it requires.
+
+    If it requires none, these are its main input and the labels, or the first ones.
+    """
+    forward = getattr(module, "forward", None)
+    if forward is None:
+        return ()
+    known = [p for p in inspect.signature(forward).parameters.values() if p.kind not in _KINDS]
+    required = tuple(p.name for p in known if p.default is p.empty)
+    main = getattr(module, "main_input_name", None)
+    if required or not isinstance(main, str):
+        return required or tuple(p.name for p in known[:_MOST_KEYWORDS])
+    return tuple(p.name for p in known if p.name in (main, "labels"))
 
 
 def part(name: str, clues: Clues) -> Guess:
@@ -255,12 +275,17 @@ def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
     return []
 
 
-def clues_of(root: nn.Module, signature: inspect.Signature, batch: int) -> Clues:
+def clues_of(
+    root: nn.Module,
+    signature: inspect.Signature,
+    batch: int,
+    function: Callable[..., Any] | None = None,
+) -> Clues:
     """Return the clues of a model. The rows of a graph are its nodes."""
     required = [p.name for p in signature.parameters.values() if p.default is p.empty]
     graph = any(_EDGES.match(name) or _ADJACENCY.match(name) for name in required)
     graph = graph or {name[:3].lower() for name in required if _ENDS.match(name)} == {"src", "dst"}
-    return Clues(root, _NODES if graph else batch, graph)
+    return Clues(root, _NODES if graph else batch, graph, function)
 
 
 _KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -19,7 +19,7 @@ from hookcli.inputs.infer.sizes import LARGEST, near, sides, square, with_size
 from hookcli.inputs.infer.state_clues import STATE
 from hookcli.inputs.infer.trial import Trial
 from hookcli.spec.inferred import Hypothesis, InferredDict, InferredList, Slot
-from hookcli.spec.inputs import TensorSpec, ValueSpec
+from hookcli.spec.inputs import Fill, TensorSpec, ValueSpec
 
 _MATMUL = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
 _REDUCTION = re.compile(r"\[([\d, ]+)\] X \[([\d, ]+)\]")
@@ -101,6 +101,13 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterat
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is None:
                 yield hypothesis.with_guess(other, clues.token_ids()), "indices are needed"
+                labels = TensorSpec(other_spec.shape[:1], "int64", Fill("range", 0, 2))
+                yield hypothesis.with_guess(other, labels), "labels are needed"
+    if "1D target tensor expected" in message:
+        for other, other_spec in hypothesis.tensors():
+            if len(other_spec.shape) > 1:
+                labels = TensorSpec(other_spec.shape[:1], "int64", Fill("range", 0, 2))
+                yield hypothesis.with_guess(other, labels), "labels are needed"
     if _FLOATS.search(message):
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is not None:

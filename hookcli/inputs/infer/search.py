@@ -209,12 +209,14 @@ def search(
     *,
     batch: int,
     given: dict[str, Guess],
+    function: Callable[..., object] | None = None,
 ) -> Search:
     """Search for a batch that runs, with at most `MOST_TRIALS` trials.
 
-    `given` are fixed values of parameters, which no repair changes.
+    `given` are fixed values of parameters, which no repair changes. `function` is what `attempt`
+    runs, if it is not forward.
     """
-    clues = clues_of(root, signature, batch)
+    clues = clues_of(root, signature, batch, function)
     return _Searcher(clues, signature, attempt, given).run()
 
 

@@ -17,12 +17,14 @@ Parts: TypeAlias = "tuple[Parts | str, ...]"
 class Use:
     """How forward uses a parameter. `parts`: the targets of `a, (b, c) = parameter`.
 
+    `unpacked_into` is the attribute that is called with it as keywords: `self.net(**parameter)`.
     The use with the name "" tells what holds for all parameters.
     """
 
     keys: tuple[str, ...] = ()
     parts: Parts = ()
     one_step: bool = False  # forward has a hard-coded `view(1, 1, -1)`
+    unpacked_into: str = ""
 
 
 @lru_cache(maxsize=8)
@@ -35,7 +37,7 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
         return {}
     keys: dict[str, list[str]] = {}
     parts: dict[str, Parts] = {}
-    steps = False
+    steps, into = False, dict[str, str]()
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
@@ -45,11 +47,21 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
                 args=[ast.Constant(value=1), ast.Constant(value=1), *_],
             ):
                 steps = True
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr=attribute),
+                keywords=[*_, ast.keyword(arg=None, value=ast.Name(id=name))],
+            ):
+                into.setdefault(name, attribute)
             case ast.Assign(targets=[ast.Tuple() as target], value=ast.Name(id=name)):
                 parts.setdefault(name, _parts(target))
     return {
-        name: Use(tuple(dict.fromkeys(keys.get(name, ()))), parts.get(name, ()), steps)
-        for name in {*keys, *parts, ""}
+        name: Use(
+            tuple(dict.fromkeys(keys.get(name, ()))),
+            parts.get(name, ()),
+            steps,
+            into.get(name, ""),
+        )
+        for name in {*keys, *parts, *into, ""}
     }
 
 

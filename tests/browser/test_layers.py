@@ -109,7 +109,7 @@ def test_a_bar_has_the_length_of_a_share_of_the_largest_figure(small):
 def test_columns_without_a_value_are_not_shown(small):
     names = small.get_by_role("columnheader").all_text_contents()
     assert names == [
-        "Layer", "Type", "Input", "Output", "Parameters", "FLOPs", "Gradient norm", "Status",
+        "Layer", "Type", "Input", "Output", "Parameters", "FLOPs", "Output gradient", "Status",
     ]  # fmt: skip
     small.get_by_text("Columns").click()
     small.get_by_label("Input").uncheck()
@@ -124,7 +124,7 @@ def test_a_status_is_in_words(small):
 
 
 def test_the_largest_comes_first_and_nan_before_it(small):
-    header(small, "Gradient norm").click()
+    header(small, "Output gradient").click()
     assert cells(small, "layer") == ["(root)", "body", "h.0", "h.1", "h.0", "idle", "stem"]
     assert cells(small, "grad_norm")[1:4] == ["nan", "4", "2"]
 

@@ -74,7 +74,7 @@ function layerColumns(store, space) {
       help: "Most memory in use while the call ran, with all that other calls left",
     }),
     normColumn("output_norm", "Output norm", "Norm of the first output", layers),
-    normColumn("grad_norm", "Gradient norm", "Norm of the gradient of the first output", layers),
+    normColumn("grad_norm", "Output gradient", "Norm of the gradient of the first output", layers),
     {
       id: "status", title: "Status", width: textWidth(layers.status, 70, 220) + 14,
       value: textOf("status"), cell: (row) => statusCell(layers.status.get(row)),

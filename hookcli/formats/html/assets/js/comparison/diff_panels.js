@@ -142,7 +142,7 @@ function limitColumn({ limit }) {
 
 /** Return the aside with both sides of what is selected, and the differences of its tensors. */
 export function createDiffDetails(store) {
-  return createAside(store, "Select a call or a parameter.", () => {
+  return createAside(() => {
     const { record, selection: { layer, parameter } } = store;
     const { layers, parameters } = record;
     const parts = [];

@@ -141,7 +141,7 @@ function pairedName({ name, other }, row, { query }) {
 
 /** Return the aside with the figures of both trainings in the selected step and parameter. */
 export function createRunDiffDetails(store) {
-  return createAside(store, "Select a step or a parameter.", () => {
+  return createAside(() => {
     const { record, selection: { step, layer } } = store;
     if (!record) return [];
     const { layers, pair: { steps } } = record;

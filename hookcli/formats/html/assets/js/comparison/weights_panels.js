@@ -89,7 +89,7 @@ function countColumn(id, title, values) {
 
 /** Return the aside with what is known of the selected tensor. */
 export function createTensorDetails(store) {
-  return createAside(store, "Select a tensor.", () => {
+  return createAside(() => {
     const { record: { layers }, selection: { layer } } = store;
     if (layer < 0) return [];
     const text = (key) => layers[key].get(layer);
@@ -106,7 +106,7 @@ export function createTensorDetails(store) {
 
 /** Return the aside with the difference of the selected tensor. */
 export function createChangeDetails(store) {
-  return createAside(store, "Select a tensor.", () => {
+  return createAside(() => {
     const { record: { layers }, selection: { layer } } = store;
     if (layer < 0) return [];
     const text = (key) => layers[key].get(layer);

@@ -12,7 +12,7 @@ const COUNTS = new Set(["numel", "zeros", "nans", "infs"]);
  * elements about what a page has in addition.
  */
 export function createDetails(store, more = () => []) {
-  return createAside(store, "Select a layer, a parameter or an event.", () => {
+  return createAside(() => {
     const { record, selection } = store;
     const parts = [];
     if (record && selection.event >= 0) parts.push(eventDetails(store, record, selection.event));
@@ -24,8 +24,8 @@ export function createDetails(store, more = () => []) {
   });
 }
 
-/** Return an aside that shows the elements of `describe()` at each change, or the hint. */
-export function createAside(store, hint, describe) {
+/** Return an aside that shows the elements of `describe()` at each change, hidden without any. */
+export function createAside(describe) {
   const body = el("div", { class: "details-body" });
   const element = el(
     "aside",
@@ -37,7 +37,8 @@ export function createAside(store, hint, describe) {
   function update({ type }) {
     if (type === "filter" || type === "tab") return;
     const parts = describe();
-    body.replaceChildren(...(parts.length ? parts : [el("p", { class: "hint", text: hint })]));
+    element.hidden = !parts.length;
+    body.replaceChildren(...parts);
   }
 
   update({ type: "show" });

@@ -173,7 +173,8 @@ def unsupported(name: str, kind: Kind) -> RequestError:
 def _target(text: str) -> Target:
     name, given, file = text.partition("=")
     if name not in FORMATS:
-        guess = nearest(name, FORMATS)
+        meant = SUFFIXES.get(f".{name.lower()}")  # of `-f md`, as of `-o report.md`
+        guess = nearest(name, FORMATS) if meant is None else meant.name
         raise RequestError(
             unknown("format", name),
             place=f"-f {text}",

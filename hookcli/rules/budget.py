@@ -49,9 +49,20 @@ def _judged(
             message = f"{value:,} {noun}{of}, expected {limit:,} ({apart})"
             yield RuleFinding("fail", target, name, message, value, limit)
         elif value > limit:
-            over = f" by {value / limit - 1:.1%}" if limit else ""
-            message = f"{value:,} {noun}{of} exceed the limit of {limit:,}{over}"
+            message = f"{value:,} {noun}{of} {_excess(value, limit)}"
             yield RuleFinding("fail", target, name, message, value, limit)
+
+
+_MUCH = 10  # times the limit
+
+
+def _excess(value: int, limit: int) -> str:
+    """Return by how much a value exceeds its limit: in percent, or as a factor if it is large."""
+    if not limit:
+        return f"exceed the limit of {limit:,}"
+    if value >= _MUCH * limit:
+        return f"are {value / limit:,.1f} times the limit of {limit:,}"
+    return f"exceed the limit of {limit:,} by {value / limit - 1:.1%}"
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:

@@ -153,10 +153,11 @@ CASES = {
     "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot read", "--input", "complete"),
     "no such function": (["ok.py", "-i", "ok.py:make"], 2, "'make' not", "--input ok.py:make", ""),
     "no input to be found": (
-        ["picky.py"], 2, "none was given; ", "picky.py", "--input question=2x16",
+        ["picky.py"], 2, "none was given; ", "picky.py", "in the form of `-i 2x",
     ),
     "does not fit": (["ok.py", "-i", "2x5"], 3, "'fc' (Linear)", "ok.py:9", "weight [3, 4]"),
     "unknown format": (["ok.py", "-f", "jsn"], 2, "unknown format 'jsn'", "-f jsn", "`json`"),
+    "the suffix of a format": (["ok.py", "-f", "md"], 2, "format 'md'", "-f md", "try `markdown`"),
     "unknown column": (["ok.py", "--columns", "inputs"], 2, "'inputs'", "--columns", "`input`"),
     "unknown flag": (["ok.py", "--inptu", "3"], 2, "--inptu", "hookcli inspect", "`--input`"),
     "no folder": (["ok.py", "-o", "no/x.txt"], 2, "folder not found: no", "no/x.txt", "folder"),

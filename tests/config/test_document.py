@@ -116,7 +116,10 @@ def test_an_alias_may_not_hold_itself(problem, text):
             "an unquoted [ inside { } or [ ] begins a list", 2,
             'quote patterns with brackets, as in `at: "layer[1-4].*"`',
         ),
-        ("hooks: [a, b\n", None, 2, None),
+        (
+            "hooks: [a, b\n", "a list that begins with [ is not closed", 2,
+            "close it with ], or quote the string",
+        ),
         ("hooks: }\n", None, 1, None),
         ("a: 'open\n", None, 2, None),
         ("run:\n  seed: 0\n mode: train\n", None, 3, None),

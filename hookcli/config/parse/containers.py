@@ -12,6 +12,7 @@ from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError,
 from hookcli.config.parse.scalars import Schema, Validator, must_not_be_empty, reject
 from hookcli.sentences import unknown
 from hookcli.spec.yaml import flow
+from hookcli.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,8 @@ class Fields:
                 raise not_a_string(node, key)
             return self.rest
         hints = {**_EVERYWHERE, **self.hints}
-        raise unknown_key(node, key, self.keys, hints.get(str(key)))
+        meant = str(key) if key in hints else nearest(str(key), (*self.keys, *self.hints))
+        raise unknown_key(node, key, self.keys, hints.get(str(meant)))
 
     def schema(self) -> Schema:
         properties = {

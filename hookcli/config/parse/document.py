@@ -45,6 +45,16 @@ _SYNTAX = (
         "an unquoted [ inside { } or [ ] begins a list",
         'quote patterns with brackets, as in `at: "layer[1-4].*"`',
     ),
+    (
+        "expected ',' or ']'",
+        "a list that begins with [ is not closed",
+        "close it with ], or quote the string",
+    ),
+    (
+        "expected ',' or '}'",
+        "a mapping that begins with { is not closed",
+        "close it with }, or quote the string",
+    ),
     (NESTED, f"the value is nested deeper than {DEEPEST} levels", "use fewer levels"),
 )  # fmt: skip
 

@@ -66,6 +66,8 @@ ROOT = Fields(
     hints={
         "include": "use `extends: base.yaml`",
         "input": "try `inputs`",
+        "rules": "try `checks`",
+        "tests": "try `checks`",
         "seed": "write `run: {seed: 0}`",
         "mode": "write `run: {mode: train}`",
         "steps": "write `run: {steps: 1}`",

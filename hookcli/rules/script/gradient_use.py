@@ -10,7 +10,7 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped", "clipped_then_scaled")
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
-          "detached_loss", "double_step", "scaled_step", "wrapped_loss",
+          "detached_loss", "double_step", "repeated_backward", "scaled_step", "wrapped_loss",
           "never_erased")  # fmt: skip
 
 
@@ -133,6 +133,14 @@ def _double(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _repeated(fact: ScriptFact) -> tuple[str, str]:
+    times = f"{fact.values['times']:.2g}"
+    return (
+        f"backward is called again for the same loss: gradients are {times} times as large",
+        "call `loss.backward()` once for each loss, without `retain_graph`",
+    )
+
+
 def _scaled_step(fact: ScriptFact) -> tuple[str, str]:
     return (
         f"{fact.target} steps with gradients that are multiplied by {fact.values['scale']:g}, the "
@@ -144,6 +152,7 @@ def _scaled_step(fact: ScriptFact) -> tuple[str, str]:
 _SENTENCES = {
     "scaled_step": _scaled_step,
     "double_step": _double,
+    "repeated_backward": _repeated,
     "detached_loss": _detached_loss,
     "wrapped_loss": _wrapped_loss,
     "never_erased": _never_erased,
@@ -230,7 +239,8 @@ USED = Rule(
     "parameters; or if a step without gradients follows a loss that depends on one new tensor "
     "alone. With one optimizer alone, it also fails if zero_grad erases the gradients of more "
     "than half of the backward passes of a line that steps use, if it is called in at most a "
-    "quarter of the steps, or if nearly half of the steps follow another step without a backward. "
+    "quarter of the steps, if nearly half of the steps follow another step without a backward, or "
+    "if backward is called again for the same loss in half of the steps. "
     "Gradients that only the script reads are not judged.",
     formula="backward, then step, then zero_grad, for the parameters of each term of the loss",
     source="torch.optim.Optimizer.zero_grad; the training loop of PyTorch's tutorials",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -37,9 +38,10 @@ class _Clip:
 
 
 class StepOrder(Observer):
-    """Counts backward passes whose gradients are erased, steps without a reset, empty clipping."""
+    """Counts backward passes whose gradients are erased, or that repeat one, and empty clipping."""
 
-    kinds = ("lost_backward", "kept_gradients", "double_step", "nothing_clipped")
+    kinds = ("lost_backward", "kept_gradients", "double_step", "repeated_backward",
+             "nothing_clipped")  # fmt: skip
     before = {  # noqa: RUF012
         "backward": "backward",
         "zero_grad": "zero_grad",
@@ -64,6 +66,9 @@ class StepOrder(Observer):
         self._used: set[Any] = set()  # lines of backward passes that steps used
         self._steps = self._resets = self._kept = self._looks = 0
         self._again = 0  # steps that come next after a step, with the same gradients
+        self._loss: Any = None  # a weak reference to the last tensor that backward was called of
+        self._repeated = 0  # backward passes of the same tensor as the one before
+        self._repeated_at: str | None = None
         self._is_next = False  # whether the last step came next after another one
         self._norm: Any = None  # of the gradients of the step before the last one
         self._schedule = LookSchedule()
@@ -77,6 +82,7 @@ class StepOrder(Observer):
         if not self._is_alone:
             return
         line = line_of(call)
+        self._look_for_repetition(call)
         if self._place is None:
             self._place = places.of_frame(call.frame)
         if self._last == "step" and self._resets and self._schedule.is_due("kept"):
@@ -85,6 +91,23 @@ class StepOrder(Observer):
         self._line, self._last = line, "backward"
         self._pending += 1
         self._passes[line] += 1
+
+    def _look_for_repetition(self, call: TorchCall) -> None:
+        """Count a backward pass of the same loss as the last one, without a step in between.
+
+        A pass with a gradient for its output is another one: as of rows of a Jacobian.
+        """
+        loss, given = call.argument(0, "tensors"), call.argument(1, "grad_tensors")
+        alone = given is None or (isinstance(given, tuple | list) and all(g is None for g in given))
+        if isinstance(loss, tuple | list):
+            loss = loss[0] if len(loss) == 1 else None
+        last, self._loss = self._loss, None
+        if not isinstance(loss, torch.Tensor) or not alone:
+            return
+        if self._last == "backward" and last is not None and last() is loss:
+            self._repeated += 1
+            self._repeated_at = self._repeated_at or places.of_frame(call.frame)
+        self._loss = ref(loss)
 
     def zero_grad(self, call: TorchCall) -> None:
         """Note that an optimizer erases gradients."""
@@ -131,7 +154,7 @@ class StepOrder(Observer):
             self._is_alone = False
         if not self._is_alone:
             return
-        self.facts.look("lost_backward", "kept_gradients", "double_step")
+        self.facts.look("lost_backward", "kept_gradients", "double_step", "repeated_backward")
         self._record = self._record or (records[0] if records else None)
         self._steps += 1
         self._compare_last_steps()
@@ -196,6 +219,11 @@ class StepOrder(Observer):
         self._compare_last_steps()
         if self._again >= max(_PASSES, _TWICE * self._steps):
             self._add("double_step", steps=self._steps, again=self._again)
+        if self._repeated >= max(_LEAST, _HALF * self._steps):
+            self.facts.add(
+                "repeated_backward", "", self._repeated_at, record=self._record,
+                steps=self._steps, times=1 + self._repeated / self._steps,
+            )  # fmt: skip
         for line, lost in self._lost.items():
             passes = self._passes[line]
             if line in self._used and passes >= _PASSES and lost > _HALF * passes:

@@ -1004,3 +1004,34 @@ def test_a_loss_that_does_not_fall_tells_what_keeps_the_model_from_learning():
     assert message.startswith(
         "only 1 of 4 parameters can be trained, 0.0012 of all values"
     )  # 3 of 2403
+
+
+def repeated(again):
+    """A training of 12 steps; `again(loss, first)` calls backward after the first time."""
+
+    def train():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(12):
+            optimizer.zero_grad()
+            output = net(torch.randn(8, 4))
+            loss = output.square().mean()
+            loss.backward(retain_graph=True)
+            again(loss, output)
+            optimizer.step()
+
+    return train
+
+
+def test_a_backward_pass_of_the_same_loss_is_a_repetition():
+    report = judged(repeated(lambda loss, _: loss.backward()))
+    (message,) = findings(report, "gradients_used")
+    assert message == "backward is called again for the same loss: gradients are 2 times as large"
+
+
+def test_backward_passes_of_other_losses_and_of_rows_are_none():
+    for again in (
+        lambda _, output: output.abs().mean().backward(),
+        lambda loss, _: loss.backward(torch.tensor(0.5)),
+    ):
+        assert findings(judged(repeated(again)), "gradients_used") == []

@@ -407,6 +407,8 @@ class Watch:
             if record.is_running:
                 record.root.optimizing(now=False)
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
+                if own:
+                    self._spikes.runs_backward_itself(record)
                 self._end_step(record, own)
         self._backward.ended_step()
         self._spikes.later()

@@ -60,6 +60,7 @@ class SpikeWatch:
         self._detectors: dict[int, _Detectors] = {}
         self._ring = BatchRing(job.training.keep_batches)
         self._is_saved = job.batch is None
+        self._unjudged: set[int] = set()  # ids of records
         self._found: list[tuple[Record, Spike]] = []
         self.notes: list[str] = []
 
@@ -76,13 +77,23 @@ class SpikeWatch:
 
         A step whose values are on a GPU waits in the ring: see `later`.
         """
-        if not step.backwards or step.skipped or (self._stops and step.parts is not None):
+        if (
+            not step.backwards
+            or id(record) in self._unjudged
+            or step.skipped
+            or (self._stops and step.parts is not None)
+        ):
             return False
         now = AwaitedStep(record, step, tuple(calls))
         if now.is_known:
             return self._judge(now, is_now=True)
         self._ring.add(record, step, calls)
         return False
+
+    def runs_backward_itself(self, record: Record) -> None:
+        """Do not judge the steps of a record: they begin with gradients of the step before."""
+        self._unjudged.add(id(record))
+        self._detectors.pop(id(record), None)
 
     def later(self) -> None:
         """Judge the steps that have waited, as far as their values are read by now."""

@@ -136,7 +136,7 @@ class SpikeSamples:
 class Spike:
     """A step whose gradient norm or loss left what the steps before it were.
 
-    `what` tells which of them has the `value`. `usual` is the median of the `window` values before
+    `what` tells which of them has the `value`. `usual` is the trend of the `window` values before
     it, and `limit` the largest value that is not a spike. `loss` and `grad_norm` are those of the
     step. `gradients` are the largest norms of the gradients of parameters, and `weights` is the
     digest of the weights before the step, both if they were seen before the update. `inputs` are

@@ -87,10 +87,11 @@ RULE = Rule(
     says="no step of a training has a gradient norm or loss far above those of the steps before it",
     computes="Compares the gradient norm and the loss of each step with those of the last 64 "
     "steps, before the optimizer uses the gradient. A value is a spike if its logarithm is above "
-    "their median by log(5) and by 8 deviations, it is more than twice their largest, and more "
-    "than half of the largest of the first 5 steps. The first 20 steps are not judged, nor losses "
-    "if one of them is negative. A spike is a note; with `--stop-on spike` it is a warning.",
-    formula="log(x) > median + max(log 5, 8 * 1.4826 MAD), x > 2 max(last 64), x > max(first 5)/2",
+    "their trend by log(5) and by 6 deviations from it, it is more than 3 times the largest of the "
+    "last 32, and more than the largest of the first 5 steps. The trend is the line through the "
+    "medians of both halves. The first 20 steps are not judged, nor losses if one of the 64 is "
+    "negative. A spike is a note; with `--stop-on spike` it is a warning.",
+    formula="log x > trend + max(log 5, 6 * 1.4826 MAD), x > 3 max(last 32), x > max(first 5)",
     source="Hampel 1974 for MAD; Chowdhery et al. 2022 (PaLM), section 5.1: single batches that "
     "derail a training",
     fails="a sample with values or a label of another scale; a batch of another data set",

@@ -168,8 +168,8 @@ def _find_samples(root: nn.Module, call: ForwardCall, once: _Repeated) -> None:
     why = "the outputs do not have the samples of the inputs in their first dimensions"
     for dim in (0, 1):
         size = number_of_samples(once.batch, dim) or 0
-        if size < 1 or any(o.dim() <= dim or o.shape[dim] % size for o in once.outputs):
-            continue
+        if size < dim + 1 or any(o.dim() <= dim or o.shape[dim] % size for o in once.outputs):
+            continue  # one sample is a batch, but one channel is none
         once.dim, once.size = dim, size
         if size == 1 or _are_independent(root, call, once):
             return

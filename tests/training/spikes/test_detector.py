@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from statistics import median
 
+import numpy
 import pytest
 
 from hookcli.training.spikes.detector import SpikeDetector
@@ -28,13 +28,16 @@ def test_a_single_value_far_above_the_last_ones_is_a_spike():
     assert spikes_of(values) == [100]
 
 
-def test_the_limit_is_the_median_and_eight_deviations_of_the_logarithms():
-    """Worked out beside it: the window is the last 64 values."""
-    values = normal(90, 0.4)
-    window = [math.log(value) for value in values[-64:]]
-    middle = median(window)
-    limit = math.exp(middle + 8 * 1.4826 * median(abs(x - middle) for x in window))
-    assert limit > max(5 * math.exp(middle), 2 * max(values[-64:]))  # so that it is what decides
+def test_the_limit_is_the_trend_and_six_deviations_of_the_logarithms():
+    """Worked out beside it, with numpy: the window is the last 64 values."""
+    values = [math.exp(-0.01 * i) * value for i, value in enumerate(normal(90, 0.7))]
+    window = numpy.log(values[-64:])
+    slope = (numpy.median(window[32:]) - numpy.median(window[:32])) / 32
+    flat = window - slope * numpy.arange(64)
+    middle = numpy.median(flat)
+    usual = math.exp(middle + slope * 64)
+    limit = usual * math.exp(6 * 1.4826 * numpy.median(abs(flat - middle)))
+    assert limit > max(5 * usual, 3 * max(values[-32:]), max(values[:5]))  # so that it decides
     assert spikes_of([*values, limit * 0.999]) == []
     assert spikes_of([*values, limit * 1.001]) == [90]
     detector = SpikeDetector()
@@ -43,7 +46,7 @@ def test_the_limit_is_the_median_and_eight_deviations_of_the_logarithms():
     excess = detector.judge(limit * 1.001)
     assert excess is not None
     assert excess.limit == pytest.approx(limit)
-    assert excess.usual == pytest.approx(math.exp(middle))
+    assert excess.usual == pytest.approx(usual)
     assert excess.window == 64
 
 
@@ -60,16 +63,16 @@ def test_the_first_twenty_steps_are_not_judged():
 
 def test_a_value_that_the_last_steps_also_had_is_no_spike():
     """Single steps of small batches differ by orders of magnitude."""
-    usual = [1.0] * 30 + [40.0] + [1.0] * 30
-    assert spikes_of([*normal(20, 1.5), *usual, 60.0])[-1:] != [81]
+    usual = [*normal(19, 0.1), 40.0, *normal(31, 0.1, seed=1)]  # of the steps not judged
+    assert spikes_of([*usual, 119.0]) == []
+    assert spikes_of([*usual, 121.0]) == [51]
 
 
 def test_gradients_that_are_those_of_the_first_steps_again_are_no_spike():
     """A model that fits nearly all of its data: one hard sample."""
-    falling = [*(8 * 0.9**i for i in range(60)), *normal(90, 0.2)]
-    falling[60:] = [0.01 * value for value in falling[60:]]
-    assert spikes_of([*falling, 3.9]) == []
-    assert spikes_of([*falling, 4.1]) == [150]
+    falling = [*(8 * 0.9**i for i in range(60)), *(0.01 * value for value in normal(90, 0.2))]
+    assert spikes_of([*falling, 7.9]) == []
+    assert spikes_of([*falling, 8.1]) == [150]
 
 
 def test_a_warm_up_and_a_decay_are_no_spikes():

@@ -47,6 +47,7 @@ class Loop:
         torch.manual_seed(0)
         self.net, self.count, self.accumulate, self.clip = net, count, accumulate, clip
         self.of = of or (lambda out, y: nn.functional.mse_loss(out, y))
+        self.shape = 8, 4
         self.norms, self.weights, self.batch = [], None, None
 
     def __call__(self):
@@ -54,7 +55,7 @@ class Loop:
         for step in range(self.count):
             optimizer.zero_grad()
             for micro in range(self.accumulate):
-                x, y = torch.randn(8, 4), torch.randn(8, 1)
+                x, y = torch.randn(self.shape), torch.randn(8, 1)
                 if step == STEP and micro == self.accumulate - 1:
                     y[SAMPLE] = 1000.0
                     self.batch = x, y, torch.get_rng_state()
@@ -130,7 +131,7 @@ def test_a_training_that_goes_on_is_the_same_and_reports_the_spike():
     assert loop.norms == plain.norms
     for one, other in zip(loop.net.parameters(), plain.net.parameters(), strict=True):
         assert torch.equal(one, other)
-    (spike,) = report.spikes
+    spike = report.spikes[0]  # the update has damaged the model: later ones may follow
     assert (spike.step, spike.batch) == (STEP, None)
     assert spike.samples.dominant[0].sample == SAMPLE
     assert spike.inputs[0]["shape"] == [8, 4]
@@ -156,6 +157,16 @@ def test_samples_that_share_statistics_are_not_named():
     samples = report.spikes[0].samples
     assert samples.why == "the samples share the statistics of '1' (BatchNorm1d)"
     assert samples.dominant == ()
+
+
+def test_no_other_dimension_is_taken_for_samples_that_share_statistics():
+    """The only channel of an image is no batch of one sample."""
+    net = [nn.Conv1d(1, 4, 1), nn.BatchNorm1d(4), nn.Flatten(), nn.Linear(16, 1)]
+    loop = Loop(nn.Sequential(*net))
+    loop.shape = 8, 1, 4
+    report, _ = watched(loop, stop_on="spike")
+    assert report.spikes[0].samples.dominant == ()
+    assert "share the statistics of '1'" in report.spikes[0].samples.why
 
 
 def test_samples_that_see_each_other_are_not_named():

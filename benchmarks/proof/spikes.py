@@ -163,16 +163,18 @@ def injected(train, seed, choose, folder):
 def injections(wanted, seeds=20):
     """Run until there are so many injections with an effect; return counts and the trainings."""
     found, details, trainings = Counter(), Counter(), set()
+    unfit = set()  # they use none of the generators, or are too short
     choose = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(seeds):
             for name, train in healthy.CASES.items():
                 if sum(found[key] for key in ("stopped", "missed", "wrong step")) >= wanted:
                     return found, details, trainings
-                if seed and name not in trainings:
-                    continue  # it uses none of the generators, or is too short
+                if name in unfit:
+                    continue
                 what, detail = injected(train, seed, choose, folder)
                 found[what] += 1
+                unfit |= {name} if what == "not used" else set()
                 if what in {"stopped", "missed", "wrong step"}:
                     trainings.add(name)
                     details[detail if what == "stopped" else f"{what}: {name}: {detail}"] += 1

@@ -21,6 +21,7 @@ from hookcli.engine.probes.samples.row_gradients import (
     LARGEST,
     SampleRows,
     SamplesUnknownError,
+    given_by_loss,
     norm_of_all,
     norms_by_sample,
 )
@@ -78,7 +79,7 @@ def _repeat(root: nn.Module, call: ForwardCall) -> SampleRows:
     starts = [gradient.detach() for gradient in call.gradients.values()]
     if outputs is None or any(o.shape != s.shape for o, s in zip(outputs, starts, strict=True)):
         raise SamplesUnknownError("a replay of the forward gave other outputs")
-    rows = SampleRows(outputs, starts, batch)
+    rows = SampleRows(outputs, given_by_loss(outputs, starts), batch)
     rows.find_samples(root, lambda other: _forward(root, call, other))
     return rows
 

@@ -22,6 +22,7 @@ from hookcli.engine.probes.samples.row_gradients import (
     SampleRows,
     SamplesUnknownError,
     coupled,
+    given_by_loss,
     norm_of_all,
     norms_by_sample,
 )
@@ -60,9 +61,9 @@ def _measured(again: Rerun) -> dict[str, Any]:
         if any(outputs[i].dim() == 0 for i in reached) or not reached:
             value = None
         else:
-            rows = SampleRows(
-                [outputs[i] for i in reached], [starts[i] for i in reached], again.batch
-            )
+            own = [outputs[i] for i in reached]
+            direct = given_by_loss(own, [starts[i] for i in reached])
+            rows = SampleRows(own, direct, again.batch)
             value = _by_rows(again, rows, parameters, whole, (output, loss), reached)
     return _alone(again, parameters, whole, float(loss.detach()), size) if value is None else value
 
@@ -89,7 +90,7 @@ def _by_rows(
     output, loss = made
     losses, reduction = _losses(again, rows, output, float(loss.detach()))
     return _value(
-        rows.dim, loss, whole, [norm for *_, norm in found.norms], losses, reduction,
+        rows.dim, float(loss.detach()), whole, [norm for *_, norm in found.norms], losses, reduction,
         [row[1] for row in found.dominant], found.without,
     )  # fmt: skip
 
@@ -198,7 +199,7 @@ def _why_not_alone(again: Rerun) -> str:
 
 def _value(
     dim: int,
-    loss: torch.Tensor | float,
+    loss: float,
     whole: Sequence[torch.Tensor],
     norms: Sequence[float],
     losses: Sequence[float] | None,
@@ -208,7 +209,7 @@ def _value(
 ) -> dict[str, Any]:
     return {
         "dim": dim,
-        "loss": number(float(loss)),
+        "loss": number(loss),
         "grad_norm": number(norm_of_all(whole)),
         "norms": [number(norm) for norm in norms],
         "losses": None

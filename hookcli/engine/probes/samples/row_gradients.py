@@ -32,6 +32,33 @@ class SamplesUnknownError(Exception):
     """The gradients of single samples are not known; the message tells why."""
 
 
+def given_by_loss(
+    outputs: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Return the gradients that the loss gives to outputs, from their whole gradients.
+
+    An output may be a value from which another one was made, such as the mean of a variational
+    autoencoder: its whole gradient has a part that the other one passes on to it.
+    """
+    order = sorted(range(len(outputs)), key=lambda i: -_made(outputs[i]))
+    found: dict[int, torch.Tensor] = {}
+    for i in order:
+        passed = None
+        if found:
+            later, starts = [outputs[k] for k in found], list(found.values())
+            (passed,) = torch.autograd.grad(
+                later, [outputs[i]], starts, retain_graph=True, allow_unused=True
+            )
+        found[i] = gradients[i] if passed is None else gradients[i] - passed
+    return [found[i] for i in range(len(outputs))]
+
+
+def _made(tensor: torch.Tensor) -> int:
+    """Return the number of the node that made a tensor: later ones have larger numbers."""
+    number: int = -1 if tensor.grad_fn is None else tensor.grad_fn._sequence_nr()
+    return number
+
+
 @dataclass(slots=True)
 class SampleRows:
     """The outputs of a forward, the gradients that the loss gives to them, and its batch.

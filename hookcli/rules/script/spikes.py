@@ -15,7 +15,7 @@ _MANY = 5  # samples that are named
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
-    """Yield a finding for each spike: a note, unless the user asked for it with --stop-on spike."""
+    """Yield a finding for the first spike of each record: a note, unless --stop-on spike asks."""
     if report.spikes is None:
         yield skipped("no step of an optimizer was judged")
         return
@@ -23,12 +23,17 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         yield passed("no gradient norm and no loss is far above those of the steps before it")
         return
     asked = report.tracking.stop_on == "spike"
+    records: dict[str, list[Spike]] = {}
     for spike in report.spikes:
+        records.setdefault(spike.record, []).append(spike)
+    for spike, *others in records.values():
+        steps = [f"{other.step:,}" for other in others]
+        more = f"; spikes also at step {join_names(steps, _MANY)}" if steps else ""
         yield RuleFinding(
             "fail",
             in_record(spike.record, "") if len(report.records) > 1 else "",
             spike.what,
-            sentence(spike),
+            sentence(spike) + more,
             spike.value,
             spike.limit,
             severity=None if asked else "note",
@@ -66,7 +71,7 @@ def _name(one: SampleNorm, *, several: bool) -> str:
 
 
 def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, int | float) else str(value)
+    return f"{value:.4g}" if isinstance(value, int | float) else str(value)
 
 
 def _advice(spike: Spike) -> str:

@@ -89,10 +89,10 @@ def _by_rows(
     _check_sum(found.total, whole)
     output, loss = made
     losses, reduction = _losses(again, rows, output, float(loss.detach()))
-    return _value(
-        rows.dim, float(loss.detach()), whole, [norm for *_, norm in found.norms], losses, reduction,
-        [row[1] for row in found.dominant], found.without,
-    )  # fmt: skip
+    norms = [norm for *_, norm in found.norms]
+    dominant = [row[1] for row in found.dominant]
+    value = float(loss.detach())
+    return _value(rows.dim, value, whole, norms, losses, reduction, dominant, found.without)
 
 
 def _outputs(again: Rerun, batch: Batch, reached: Sequence[int]) -> list[torch.Tensor] | None:

@@ -17,7 +17,7 @@ _MANY = 5  # samples that are named
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for the first spike of each record: a note, unless --stop-on spike asks."""
     if report.spikes is None:
-        yield skipped("no step of an optimizer was judged")
+        yield skipped("no step was judged: the first 20 steps of an optimizer are not")
         return
     if not report.spikes:
         yield passed("no gradient norm and no loss is far above those of the steps before it")

@@ -56,6 +56,7 @@ class SpikeDetector:
         self._first = 0.0
         self._seen = 0
         self._in_row = 0
+        self.has_judged = False  # a value was compared with enough others
 
     def judge(self, value: float) -> Excess | None:
         """Return the excess of the next value if it is a spike; None if it is not.
@@ -84,7 +85,10 @@ class SpikeDetector:
 
     def _excess(self, value: float) -> Excess | None:
         window = self._window
-        if len(window) < LEAST or value <= self._first or value <= ABOVE * max(self._last):
+        if len(window) < LEAST:
+            return None
+        self.has_judged = True
+        if value <= self._first or value <= ABOVE * max(self._last):
             return None  # nearly all steps end here
         if min(window) <= 0:
             return None

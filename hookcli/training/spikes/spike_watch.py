@@ -39,6 +39,11 @@ class _Detectors:
     gradient: SpikeDetector = field(default_factory=SpikeDetector)
     loss: SpikeDetector = field(default_factory=SpikeDetector)
 
+    @property
+    def have_judged(self) -> bool:
+        """Whether a figure was compared with those of enough steps before it."""
+        return self.gradient.has_judged or self.loss.has_judged
+
     def judge(self, step: TrainingStep, *, with_loss: bool) -> Found | None:
         """Return the figure that is a spike: the gradient norm if both are."""
         found: Found | None = None
@@ -66,7 +71,7 @@ class SpikeWatch:
 
     def spikes(self) -> tuple[Spike, ...] | None:
         """Return the first spikes; None if no step was judged."""
-        if not self._detectors:
+        if not any(one.have_judged for one in self._detectors.values()):
             return None
         return tuple(replace(spike, record=record.name) for record, spike in self._found)
 

@@ -259,6 +259,11 @@ def test_steps_that_cannot_be_judged_are_told():
     assert report.spikes is None
 
 
+def test_a_training_that_is_too_short_to_be_judged_has_no_spikes_and_not_none():
+    assert watched(Loop(mlp(), count=20))[0].spikes is None
+    assert watched(Loop(mlp(), count=21))[0].spikes == ()
+
+
 def test_a_report_with_spikes_is_read_again():
     report, _ = watched(Loop(mlp()))
     assert training_from_json(training_to_json(report)).spikes == report.spikes

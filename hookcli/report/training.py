@@ -120,8 +120,9 @@ class SpikeSamples:
     """The gradient of a step by its samples, from a replay; or `why` it is not known.
 
     `count` samples were looked at, with norms up to those of the `largest`. `dominant` are the
-    fewest of them without which the gradient norm of the step is less than half: it is `without`
-    then. There is none if that takes more than a tenth of the samples.
+    fewest of them without which the gradient norm of the step is less than half, and the next ones
+    as long as each halves it again: it is `without` then. There is none if that takes more than a
+    tenth of the samples.
     """
 
     count: Count = 0

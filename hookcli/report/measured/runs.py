@@ -56,8 +56,9 @@ class PerSample(TypedDict):
     """The gradient norm of each sample of a batch, and its loss if that is known.
 
     `loss` and `grad_norm` are those of the batch. `reduction` tells how the losses make its loss.
-    `dominant` are the fewest samples without which the gradient norm is less than half, which is
-    `without` then; [] if that takes more than a tenth of the samples.
+    `dominant` are the fewest samples without which the gradient norm is less than half, and the
+    next ones as long as each halves it again: it is `without` then. [] if that takes more than a
+    tenth of the samples.
     """
 
     dim: Dimension

@@ -79,7 +79,7 @@ def _advice(spike: Spike) -> str:
     if spike.batch is not None:
         return f"look at {which or 'the samples'} in {spike.batch}, and at the labels"
     if which:
-        return f"look at {which} of the batch, and at its label"
+        return f"look at {which} of the batch, and at the labels"
     return "pass `--stop-on spike` to `hookcli run`: it saves the batch and the weights before it"
 
 

@@ -43,11 +43,11 @@ class Loop:
     """A regression whose batch of one step has a label of another scale; keeps what plain PyTorch
     sees just before the optimizer's step."""
 
-    def __init__(self, net, count=60, accumulate=1, clip=None, of=None):
+    def __init__(self, net, count=60, accumulate=1, clip=None, of=None, size=8):
         torch.manual_seed(0)
         self.net, self.count, self.accumulate, self.clip = net, count, accumulate, clip
         self.of = of or (lambda out, y: nn.functional.mse_loss(out, y))
-        self.shape = 8, 4
+        self.shape, self.label, self.spoiled = (size, 4), 1000.0, SAMPLE
         self.norms, self.weights, self.batch = [], None, None
 
     def __call__(self):
@@ -55,9 +55,9 @@ class Loop:
         for step in range(self.count):
             optimizer.zero_grad()
             for micro in range(self.accumulate):
-                x, y = torch.randn(self.shape), torch.randn(8, 1)
+                x, y = torch.randn(self.shape), torch.randn(self.shape[0], 1)
                 if step == STEP and micro == self.accumulate - 1:
-                    y[SAMPLE] = 1000.0
+                    y[self.spoiled] = self.label
                     self.batch = x, y, torch.get_rng_state()
                 self.of(self.net(x), y).backward()
             if self.clip is not None:

@@ -22,6 +22,7 @@ from hookcli.engine.probes.samples.row_gradients import (
     SampleRows,
     SamplesUnknownError,
     coupled,
+    dominating,
     given_by_loss,
     norm_of_all,
     norms_by_sample,
@@ -175,17 +176,9 @@ def _alone(
         raise SamplesUnknownError(_why_not_alone(again)) from None
     norms = [norm * factor for norm in norms]
     order = sorted(range(size), key=lambda i: -norms[i])
-    rest = [one.clone() for one in whole]
-    dominant: list[int] = []
-    for sample in order[: max(1, size // 10)]:
-        dominant.append(sample)
-        for left, gone in zip(rest, parts[sample], strict=True):
-            left -= gone * factor
-        if norm_of_all(rest) < norm_of_all(whole) / 2:
-            break
-    else:
-        dominant = []
-    without = norm_of_all(rest) if dominant else None
+    ordered = ([gone * factor for gone in parts[sample]] for sample in order)
+    many, without = dominating(whole, ordered, size)
+    dominant = order[:many]
     return _value(0, loss, whole, norms, losses, reduction, dominant, without)
 
 

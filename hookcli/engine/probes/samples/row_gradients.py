@@ -8,8 +8,9 @@ the gradient of the sample alone if its outputs do not depend on the other sampl
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -168,8 +169,9 @@ def norm_of_all(tensors: Sequence[torch.Tensor]) -> float:
 class SampleNorms:
     """The norms of the gradients of samples, as (forward, sample, norm), and their sum `total`.
 
-    `dominant` are the fewest samples without which the norm of the sum is less than half: it is
-    `without` then. There is none if that takes more than a tenth of the samples.
+    `dominant` are the fewest samples without which the norm of the sum is less than half, and the
+    next ones as long as each halves it again: it is `without` then. There is none if that takes
+    more than a tenth of the samples.
     """
 
     norms: list[tuple[int, int, float]]
@@ -196,13 +198,29 @@ def norms_by_sample(forwards: Sequence[SampleRows], parameters: list[torch.Tenso
             norms.append((number, sample, norm_of_all(part)))
             for whole, more in zip(total, part, strict=True):
                 whole += more
+    ordered = sorted(norms, key=lambda row: -row[2])
+    parts = (forwards[row[0]].gradient(parameters, row[1]) for row in ordered)
+    many, without = dominating(total, parts, count)
+    return SampleNorms(norms, total, ordered[:many], without)
+
+
+def dominating(
+    total: Sequence[torch.Tensor], parts: Iterable[Sequence[torch.Tensor]], count: int
+) -> tuple[int, float | None]:
+    """Return how many of `count` samples dominate, and the norm of the rest; see `SampleNorms`.
+
+    `parts` are the gradients of the samples, those with the largest norms first.
+    """
     rest = [one.clone() for one in total]
-    dominant: list[tuple[int, int, float]] = []
-    for row in sorted(norms, key=lambda row: -row[2])[: max(1, math.floor(_SHARE * count))]:
-        dominant.append(row)
-        for left, gone in zip(rest, forwards[row[0]].gradient(parameters, row[1]), strict=True):
+    whole = norm = norm_of_all(total)
+    found: tuple[int, float | None] = 0, None
+    for i, part in enumerate(itertools.islice(parts, max(1, math.floor(_SHARE * count))), 1):
+        for left, gone in zip(rest, part, strict=True):
             left -= gone
-        without = norm_of_all(rest)
-        if without < _HALF * norm_of_all(total):
-            return SampleNorms(norms, total, dominant, without)
-    return SampleNorms(norms, total, [], None)
+        before, norm = norm, norm_of_all(rest)
+        if norm >= _HALF * (whole if found[0] == 0 else before):
+            if found[0]:
+                break
+        else:
+            found = i, norm
+    return found

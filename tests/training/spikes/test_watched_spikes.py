@@ -269,6 +269,41 @@ def test_a_report_with_spikes_is_read_again():
     assert training_from_json(training_to_json(report)).spikes == report.spikes
 
 
+def norms_that_are_read_later(monkeypatch):
+    """As those of a GPU, which a training does not wait for."""
+    usual = watching.gradient_norm
+    monkeypatch.setattr(
+        watching, "gradient_norm", lambda parameters: torch.tensor(usual(parameters))
+    )
+
+
+def test_values_that_are_read_later_tell_the_step_and_its_batch(monkeypatch, tmp_path):
+    norms_that_are_read_later(monkeypatch)
+    file = tmp_path / "batch.pt"
+    loop = Loop(mlp())
+    report, _ = watched(loop, str(file))
+    spike = report.spikes[0]
+    assert (spike.step, spike.what, spike.batch) == (STEP, "gradient", str(file))
+    assert (spike.weights, spike.samples, spike.gradients) == (None, None, ())
+    assert spike.inputs[0]["shape"] == [8, 4]
+    (saved,) = torch.load(file).values()
+    assert torch.equal(saved, loop.batch[0])
+    assert any("those of a later step" in text for text in report.warnings)
+
+
+def test_batches_that_are_too_large_to_wait_are_not_saved(monkeypatch, tmp_path):
+    norms_that_are_read_later(monkeypatch)
+    report, _ = watched(Loop(mlp()), str(tmp_path / "batch.pt"), keep_batches=100)  # of 128 bytes
+    assert (report.spikes[0].step, report.spikes[0].batch) == (STEP, None)
+
+
+def test_a_script_that_stops_waits_for_the_values(monkeypatch):
+    norms_that_are_read_later(monkeypatch)
+    report, ended = watched(Loop(mlp()), stop_on="spike")
+    assert ended
+    assert report.spikes[0].step == STEP == report.records[0].training.total - 1
+
+
 def step_of(value):
     return TrainingStep(0, 1, 1, value, value, None)
 

@@ -29,6 +29,8 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     for spike, *others in records.values():
         steps = [f"{other.step:,}" for other in others]
         more = f"; spikes also at step {join_names(steps, _MANY)}" if steps else ""
+        if asked and spike.samples is not None and spike.samples.why is not None:
+            more += f"; its samples were not compared: {spike.samples.why}"
         yield RuleFinding(
             "fail",
             in_record(spike.record, "") if len(report.records) > 1 else "",

@@ -37,6 +37,18 @@ def test_one_step_is_told_once_with_its_sample():
     assert diagnosis.step == 40
 
 
+def test_the_reason_why_no_sample_is_named_is_told_to_who_asks():
+    net = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 1))
+    report, _ = watched(Loop(net), stop_on="spike")
+    (row,) = [
+        row
+        for row in all_checks(judge_training(report, with_training_set(())))
+        if row.rule == "step_spikes"
+    ]
+    why = "its samples were not compared: the samples share the statistics of '1' (BatchNorm1d)"
+    assert row.message.endswith(why)
+
+
 def test_a_steady_training_passes_and_a_short_one_is_not_judged():
     for count, status in ((60, "pass"), (10, "skip")):
         net = mlp()

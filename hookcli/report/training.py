@@ -121,8 +121,8 @@ class SpikeSamples:
 
     `count` samples were looked at, with norms up to those of the `largest`. `dominant` are the
     fewest of them without which the gradient norm of the step is less than half, and the next ones
-    as long as each halves it again: it is `without` then. There is none if that takes more than a
-    tenth of the samples.
+    as long as each halves it again, and has a quarter of the largest norm: it is `without` then.
+    There is none if that takes more than a tenth of the samples.
     """
 
     count: Count = 0

@@ -57,8 +57,8 @@ class PerSample(TypedDict):
 
     `loss` and `grad_norm` are those of the batch. `reduction` tells how the losses make its loss.
     `dominant` are the fewest samples without which the gradient norm is less than half, and the
-    next ones as long as each halves it again: it is `without` then. [] if that takes more than a
-    tenth of the samples.
+    next ones as long as each halves it again, and has a quarter of the largest norm: it is
+    `without` then. [] if that takes more than a tenth of the samples.
     """
 
     dim: Dimension

@@ -29,6 +29,7 @@ from hookcli.engine.probes.samples.row_gradients import (
 )
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.nested import leaves
+from hookcli.refusals import raise_if_external
 from hookcli.report.rows.events import number
 
 PROBE = "per_sample"
@@ -128,7 +129,8 @@ def _losses(
         alone = map_batch(Batch((output,)), part).args[0]
         try:
             losses.append(float(again.loss_of(alone, batch).detach()))
-        except Exception:  # noqa: BLE001  # the user's loss may need the whole batch
+        except Exception as error:  # noqa: BLE001  # the user's loss may need the whole batch
+            raise_if_external(error)
             return None, None
     return losses, _reduction(losses, loss)
 

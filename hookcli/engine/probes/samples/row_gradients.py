@@ -27,6 +27,7 @@ MOST_SAMPLES = 1_024
 LARGEST = 5  # norms that are told
 _SHARE = 0.1  # of the samples, the most that can dominate
 _HALF = 0.5
+_ALIKE = 0.25  # of the largest norm, the least of a further sample that dominates
 
 
 class SamplesUnknownError(Exception):
@@ -170,8 +171,8 @@ class SampleNorms:
     """The norms of the gradients of samples, as (forward, sample, norm), and their sum `total`.
 
     `dominant` are the fewest samples without which the norm of the sum is less than half, and the
-    next ones as long as each halves it again: it is `without` then. There is none if that takes
-    more than a tenth of the samples.
+    next ones as long as each halves it again and is not much smaller than the first: it is
+    `without` then. There is none if that takes more than a tenth of the samples.
     """
 
     norms: list[tuple[int, int, float]]
@@ -213,14 +214,16 @@ def dominating(
     """
     rest = [one.clone() for one in total]
     whole = norm = norm_of_all(total)
+    largest = 0.0
     found: tuple[int, float | None] = 0, None
     for i, part in enumerate(itertools.islice(parts, max(1, math.floor(_SHARE * count))), 1):
         for left, gone in zip(rest, part, strict=True):
             left -= gone
         before, norm = norm, norm_of_all(rest)
-        if norm >= _HALF * (whole if found[0] == 0 else before):
-            if found[0]:
-                break
-        else:
+        size = norm_of_all(part)
+        largest = max(largest, size)
+        if found[0] and (norm >= _HALF * before or size < _ALIKE * largest):
+            break
+        if norm < _HALF * whole:
             found = i, norm
     return found

@@ -134,6 +134,7 @@ def grads(
     mode: Mode | None = None,
     seed: int | None = None,
     config: Path | None = None,
+    per_sample: bool | None = None,
 ) -> PrintableReport:
     """Run a model forward and backward, and report the gradient of every parameter and layer.
 
@@ -161,6 +162,9 @@ def grads(
         The seed, as in `inspect`.
     config : str or os.PathLike, optional
         A configuration file with hooks to attach.
+    per_sample : bool, optional
+        Whether to measure the loss and the gradient norm of each sample of the batch: they are the
+        value of the measurement "per_sample". Default: the configuration's, else False.
 
     Returns
     -------
@@ -179,7 +183,10 @@ def grads(
     ... # doctest: +SKIP
     >>> [row.name for row in report.parameters if row.status == "none"]  # doctest: +SKIP
     """
-    return _run("grads", model, batch, config, loss, mode=mode, seed=seed, steps=steps)
+    return _run(
+        "grads", model, batch, config, loss,
+        mode=mode, seed=seed, steps=steps, per_sample=per_sample,
+    )  # fmt: skip
 
 
 def trace(

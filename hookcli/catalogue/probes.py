@@ -316,6 +316,13 @@ _ROWS = (
         after="loss_sums",
     ),
     Probe(
+        "per_sample",
+        "three additional forwards, and a backward for each sample (for `grads --per-sample`)",
+        Way.RERUNS,
+        "samples.per_sample:measure",
+        {"per_sample": "runs:PER_SAMPLE"},
+    ),
+    Probe(
         "grown",
         "one additional forward in eval mode with one more sample (for snapshots)",
         Way.RERUNS,

@@ -54,6 +54,7 @@ def check_settings(run: RunSpec) -> None:
         "--no-grad": not run.grad,
         "--flops": run.flops,
         "--memory": run.memory,
+        "--per-sample": run.per_sample,
         "--what-if": bool(run.what_if),
         "--verify-neutral": run.verify_neutral,
         "--nproc": run.distributed is not None,

@@ -14,7 +14,7 @@ from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
 from hookcli.rules.rule import COMPILED_PROBES, NEUTRAL
 from hookcli.sentences import missing
-from hookcli.spec.checks import CheckSpec, ProbeRequest, requests_probe
+from hookcli.spec.checks import CheckSpec, ProbeRequest, request_probe, requests_probe
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.inputs import InputSpec
 from hookcli.spec.ranks import is_together
@@ -119,6 +119,8 @@ def with_checks(spec: Spec, checks: tuple[CheckSpec, ...]) -> Spec:
 def with_probes(spec: Spec, probes: tuple[ProbeRequest, ...]) -> Spec:
     """Return the request with these probes; one of them is a flag of the run."""
     neutral = spec.run.verify_neutral or requests_probe(probes, NEUTRAL)
+    if spec.run.per_sample and spec.command == "grads":
+        probes = tuple(dict.fromkeys((*probes, request_probe("per_sample"))))
     return replace(spec, probes=probes, run=replace(spec.run, verify_neutral=neutral))
 
 

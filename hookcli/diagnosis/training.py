@@ -25,7 +25,9 @@ from hookcli.rules.training.series import first_bad, series
 from hookcli.rules.training.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
-_OF_DIVERGENCE = {"grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "update_ratio"}
+_OF_DIVERGENCE = {
+    "grad_norm", "grad_norm_grows", "loss_spikes", "loss_falls", "step_spikes", "update_ratio",
+}  # fmt: skip
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
 _WITHOUT_GRADIENT = (
@@ -70,6 +72,7 @@ _TOO_LARGE = {
     "update_ratio", "grad_norm", "grad_norm_grows", "grad_norm_spikes", "loss_spikes", "finite",
     "finite_steps",
 }  # fmt: skip
+_SPIKES = {"grad_norm_spikes", "loss_spikes"}
 _ONCE = 1
 _STAYS = 0.1  # of the norm of a step, in all later ones
 
@@ -96,6 +99,10 @@ def consequences(facts: Facts) -> Iterator[Found]:
         rows.sort(key=_telling)
         explained = [row for row in left if row.rule in follow and row not in rows]
         left = [row for row in left if row not in rows and row not in explained]
+        if cause in _SPIKES:  # the sentence about the same step may have its samples
+            told = [row for row in left if row.rule == "step_spikes" and row.step == rows[0].step]
+            left = [row for row in left if row not in told]
+            rows = [*told, *rows]
         sentence = with_target(facts, rows[0])
         symptom = next((row for row in explained if row.rule == _SYMPTOM), None)
         bad = facts.report.training and first_bad(facts.report.training)
@@ -264,6 +271,8 @@ def _is_about(row: CheckRow, record: Report, report: TrainingReport) -> bool:
     first, name = report.first_non_finite, record_name(record)
     if row.rule == "finite" and first is not None:
         return first.record == name
+    if row.rule == "step_spikes" and len(report.records) == 1:
+        return True
     return row.target == name or without_record(name, row.target) != row.target
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from hookcli.report.findings import CheckRow, Diagnosis, Unexamined
 from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.report import Environment, Report
-from hookcli.report.values import Count, ExitStatus, Index, Leaf, Size, absent
+from hookcli.report.values import Count, ExitStatus, Index, Leaf, Number, Size, absent
 
 TRAINING_SCHEMA: Literal["hookcli.run/1"] = "hookcli.run/1"
 
@@ -103,6 +103,64 @@ class FirstNonFinite:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleNorm:
+    """The norm of the gradient of one sample: what it adds to that of the step.
+
+    `forward` is the number of the forward of the step, and `sample` that of the sample in its
+    batch.
+    """
+
+    forward: Index
+    sample: Index
+    norm: Number
+
+
+@dataclass(frozen=True, slots=True)
+class SpikeSamples:
+    """The gradient of a step by its samples, from a replay; or `why` it is not known.
+
+    `count` samples were looked at, with norms up to those of the `largest`. `dominant` are the
+    fewest of them without which the gradient norm of the step is less than half, and the next ones
+    as long as each halves it again, and has a quarter of the largest norm: it is `without` then.
+    There is none if that takes more than a tenth of the samples.
+    """
+
+    count: Count = 0
+    median: Number | None = None
+    largest: tuple[SampleNorm, ...] = ()
+    dominant: tuple[SampleNorm, ...] = ()
+    without: Number | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spike:
+    """A step whose gradient norm or loss left what the steps before it were.
+
+    `what` tells which of them has the `value`. `usual` is the trend of the `window` values before
+    it, and `limit` the largest value that is not a spike. `loss` and `grad_norm` are those of the
+    step. `gradients` are the largest norms of the gradients of parameters, and `weights` is the
+    digest of the weights before the step, both if they were seen before the update. `inputs` are
+    the tensors of the batch, each with its finite range, and `batch` is the file that has it.
+    """
+
+    record: str
+    step: Index
+    what: Literal["loss", "gradient"]
+    value: Number
+    usual: Number
+    limit: Number
+    window: Count
+    loss: Number | None
+    grad_norm: Number | None
+    gradients: tuple[tuple[str, Number], ...] = ()
+    weights: str | None = None
+    inputs: tuple[dict[str, Any], ...] = ()
+    samples: SpikeSamples | None = None
+    batch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptFact:
     """Something that a script did `count` times with PyTorch, between or around its steps.
 
@@ -127,7 +185,8 @@ class TrainingReport:
     Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
     of facts that were looked for, each with how often there was something to look at, and `facts`
     those that were found. `unexamined` are the rules that would have been in `examined`, and were
-    skipped. `compiler` is what torch.compile did, if the script compiles.
+    skipped. `compiler` is what torch.compile did, if the script compiles. `spikes` are the first
+    steps that left what the steps before them were; None if no step was judged.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -146,3 +205,4 @@ class TrainingReport:
     facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
     looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()
     compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()
+    spikes: tuple[Spike, ...] | None = absent()  # it is a field()

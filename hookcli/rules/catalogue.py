@@ -74,6 +74,7 @@ from hookcli.rules.script import (
     recompilations,
     schedules,
     seeds,
+    spikes,
     unheld_model,
     unread_values,
 )
@@ -233,6 +234,7 @@ CATALOGUE: dict[str, Rule] = {
         model_code.RULE,
         loss_size.RULE,
         unread_values.RULE,
+        spikes.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

@@ -143,6 +143,7 @@ class RunSpec:
     backward: BackwardSpec = field(default_factory=BackwardSpec)
     flops: bool = False  # count them even if the command does not do so by default
     verify_neutral: bool = False
+    per_sample: bool = False  # measure the loss and the gradient of each sample
     memory: bool = False  # measure the memory of each call and of training
     what_if: tuple[WhatIf, ...] = ()  # training steps whose memory is asked for
     distributed: DistributedSpec | None = None

@@ -225,6 +225,13 @@ _ROWS = (
         section="Hooks",
     ),
     Setting(
+        "per_sample",
+        Form.SWITCH,
+        "Give the loss and the gradient norm of each sample of the batch, if samples are "
+        "independent.",
+        "measure the loss and the gradient norm of each sample of the batch",
+    ),
+    Setting(
         "memory",
         Form.SWITCH,
         "Run backward too, in train mode, and measure the memory of each layer and of training.",

@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 from hookcli.errors import RequestError
 from hookcli.spec.request import Spec
 
-StopOn: TypeAlias = Literal["nonfinite", "finding"]
+StopOn: TypeAlias = Literal["nonfinite", "finding", "spike"]
 CompiledMode: TypeAlias = Literal["layers", "statistics", "eager-samples"]
+KEPT_BATCHES = 64 << 20  # bytes
 DEFAULT_STEPS = "0-2,every:100"
 _PART = re.compile(r"(?:(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?|every:(?P<every>\d{1,12}))")
 
@@ -72,6 +73,29 @@ def _not_steps(message: str, place: str) -> RequestError:
     return RequestError(message, place=place, hint=f"use a selection such as `{DEFAULT_STEPS}`")
 
 
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) ?(B|KB|KiB|MB|MiB|GB|GiB)?")
+_UNITS = {
+    "B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30,
+}  # fmt: skip
+
+
+def parse_kept_batches(text: str, place: str) -> int:
+    """Return the bytes that `64MiB`, `1.5GB` or `0` names.
+
+    Raises
+    ------
+    RequestError : it is not a size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or (found[2] is None and float(found[1])):
+        raise RequestError(
+            f"--keep-batches must be a size, got '{text}'",
+            place=place,
+            hint="use a number with a unit, such as `64MiB` or `1GB`; 0 keeps none",
+        )
+    return int(float(found[1]) * _UNITS[found[2] or "B"])
+
+
 @dataclass(frozen=True, slots=True)
 class ScriptSpec:
     """The script and its arguments. `name` is a path as typed, or a module if `is_module`.
@@ -90,11 +114,13 @@ class TrainingSpec:
     """What is observed of a training.
 
     `steps` are observed in detail. The script ends after `max_steps` optimizer steps. With
-    `stop_on` it ends at the first value that is not finite, or at the first finding of a rule.
+    `stop_on` it ends at the first value that is not finite, at the first finding of a rule, or
+    before the first step whose gradient norm or loss is a spike.
     `roots` are globs of names or types of the roots to observe; empty means all. With `eager`,
     torch.compile does nothing. With `children`, processes that the script starts by multiprocessing
     are observed too. `compiled` tells how layers inside of compiled code are observed: by hooks
     that the compiler traces, or in sampled steps that run without the compiler; None: not at all.
+    `keep_batches` is how many bytes of batches are kept of steps that are not judged yet.
     """
 
     steps: StepSelection
@@ -104,6 +130,7 @@ class TrainingSpec:
     eager: bool = False
     children: bool = True
     compiled: CompiledMode | None = None
+    keep_batches: int = KEPT_BATCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +151,11 @@ class RunJob:
     """The whole task of the process that runs the script.
 
     `spec` has the hooks, the checks and the preset, as its command; its model is the script.
-    `batch` is the path of the file for the batch of a step that is not finite; None if it is not
-    saved. If it is `timed`, the report has the times of the steps; two runs of a script then give
-    different reports. `child_of` names the process that has started this one, if the script did.
-    `journal` is where the record is written as the training goes; None if it is not.
+    `batch` is the path of the file for the batch of a step that is not finite, or that is a spike;
+    None if it is not saved. If it is `timed`, the report has the times of the steps; two runs of a
+    script then give different reports. `child_of` names the process that has started this one, if
+    the script did. `journal` is where the record is written as the training goes; None if it is
+    not.
     """
 
     script: ScriptSpec

@@ -55,7 +55,7 @@ def first_non_finite(
     found = with_bad_layer(found, bad)
     batch, notes = None, list(found.notes)
     if ends and calls:
-        batch, saved = _save(root, calls[found.call], job)
+        batch, saved = saved_call(root, calls[found.call], job)
         notes += saved
     return found.as_first(record.name, step.step, what, batch), notes
 
@@ -84,7 +84,7 @@ def _status(gradient: torch.Tensor | None) -> str:
     return "ok" if counts_of(local(gradient)) is None else "non_finite"
 
 
-def _save(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | None, list[str]]:
+def saved_call(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | None, list[str]]:
     """Write the batch and the weights; return the path as typed by a user, and notes."""
     if job.batch is None:
         return None, []

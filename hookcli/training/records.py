@@ -413,7 +413,7 @@ class Record:
                     updates.append(change * math.sqrt(copy.stride))
                     self._changed[copy.name] = self._changed.get(copy.name, False) or change != 0
             if self._ranks:
-                whole = _digest_of(self.own)
+                whole = digest_of(self.own)
                 if whole is not None:
                     self._digests[step.step] = whole
             if self._parts is not None:
@@ -558,7 +558,7 @@ def _every(parameter: torch.Tensor, stride: int) -> torch.Tensor:
     return parameter if stride == 1 else parameter.reshape(-1)[::stride]
 
 
-def _digest_of(parameters: list[torch.Tensor]) -> str | None:
+def digest_of(parameters: list[torch.Tensor]) -> str | None:
     """Return a digest of values, or of evenly spaced ones of many; None if ranks have parts."""
     whole = hashlib.sha256()
     stride = 1

@@ -21,6 +21,7 @@ from torch.nn.modules.module import (
 
 from hookcli.hooks.portable import Portable
 from hookcli.report.sinks import Sink
+from hookcli.spec.training import RunJob
 from hookcli.torch_private import (
     current_graph_task_id,
     log_api_usage_once,
@@ -35,6 +36,7 @@ from hookcli.training.roots import unwrap
 from hookcli.training.selection.sampling import is_limited
 
 _COMPILING = ("torch.compile", "torch._dynamo.optimize")
+_MOST_FOR_SAMPLES = 1 << 24  # elements of the gradient of an output that tell of samples
 _OPTIMIZER = "python.optimizer"  # what the constructor of each optimizer tells
 
 
@@ -328,6 +330,7 @@ class RootCalls:
             failed=self._guard.note,
             sink=self._sink,
             limited=is_limited(self._seen.job.training),
+            most_kept=_MOST_FOR_SAMPLES if _names_samples(self._seen.job) else None,
         )
         watch.has_hidden_calls = self._seen.compiles
         self._seen.roots[id(watch.root)] = watch
@@ -354,6 +357,11 @@ class RootCalls:
         self._depth.calls = 0
         for root in self._seen.roots.values():
             root.running = 0
+
+
+def _names_samples(job: RunJob) -> bool:
+    """Return whether the user asks for the samples of a spike."""
+    return job.training.stop_on == "spike" or (job.training.stop_on is None and bool(job.batch))
 
 
 def _enter_parts(

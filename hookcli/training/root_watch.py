@@ -98,6 +98,7 @@ class RootWatch:
         failed: Callable[[Exception], bool],
         sink: Sink | None = None,
         limited: bool = True,
+        most_kept: int | None = None,
     ) -> None:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
@@ -132,6 +133,7 @@ class RootWatch:
         self.wholes: list[RootWatch] = []  # trained roots that this module is a part of
         self.began: float | None = None  # the first of them, by time.perf_counter
         self._limited = limited  # whether the calls that a step observes are
+        self._most_kept = most_kept  # elements of the gradient of an output
         self._is_reached = False  # by a backward pass, since the last forward
         self._reached_by: BackwardPass | None = None  # the last one of the step
         self.partly: dict[int, int] = {}  # steps, with how many forwards were observed whole
@@ -241,7 +243,9 @@ class RootWatch:
         self.apart += not nested
         if self._generators is None:
             self._generators = GeneratorKeeper(self.root)
-        self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
+        call = ForwardCall(args, kwargs, self._generators.keep(), Autocast.now())
+        call.most_kept = self._most_kept
+        self._keep(call)
         return self._observe_call(self.root, step, args, kwargs)
 
     def enter_part(

@@ -54,6 +54,7 @@ from hookcli.training.script.ending import EndOfRun
 from hookcli.training.script.own_imports import own_imports
 from hookcli.training.script.say import say
 from hookcli.training.selection.sampling import is_selected
+from hookcli.training.spikes.spike_watch import SpikeWatch
 from hookcli.training.steps import TrainingStep
 from hookcli.training.trained_roots import TrainedRoots
 
@@ -103,6 +104,7 @@ class Watch:
         self._resting = Resting(
             self._seen, self._guard, self._calls, self._backward, self._observers
         )
+        self._spikes = SpikeWatch(job, self._guard)
         self._journal: TrainingJournal | None = None
         if job.journal is not None:
             self._journal = TrainingJournal(job.journal, self._records, self._so_far)
@@ -169,6 +171,7 @@ class Watch:
             self._guard(self._end_merged)()
             self._guard(self._end_by_hand)()
             self._guard(self._observers.finish)()
+            self._guard(self._spikes.finish)(self._seen.records)
         self.abandon()
         self._guard.is_open = True
         records = self._guard(self._seen.record_reports)() or ()
@@ -176,7 +179,7 @@ class Watch:
         read_parts(only=False)
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
-        self._seen.notes += self._inside.notes()
+        self._seen.notes += [*self._inside.notes(), *self._spikes.notes]
         report = self._with_facts(self._seen.report(records, script))
         self._guard.is_open = True
         if self._journal is not None:
@@ -213,6 +216,7 @@ class Watch:
             facts=facts or None,
             looked_for=self._observers.looked_for(),
             compiler=self._observers.compiler(),
+            spikes=self._spikes.spikes(),
         )
 
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:
@@ -346,6 +350,7 @@ class Watch:
         norm = gradient_norm(parameters_of(optimizer))
         rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         own = self._backward.of_step(records)
+        is_spike = False
         for record in records:
             sampled = self._is_sampled_in(record)
             if sampled:
@@ -363,8 +368,24 @@ class Watch:
             )
             if training.stop_on is not None:
                 step.read()
-            if not step.is_finite() and not _skips(optimizer, step):
-                self._note_non_finite(record, step)
+            if not step.is_finite():
+                if not _skips(optimizer, step):
+                    self._note_non_finite(record, step)
+            elif self._spikes.before_update(record, step, record.root.recent):
+                is_spike = True
+        if is_spike and training.stop_on == "spike":
+            self._end_before_update(records)
+
+    def _end_before_update(self, records: Sequence[Record]) -> None:
+        """End the script before an optimizer updates the weights; its step stays in the report."""
+        self._stepping.pop()
+        for record in records:
+            if record.is_running:
+                record.root.optimizing(now=False)
+                record.end(measured=False)
+                record.root.pause()
+        self._note_in_journal(records)
+        raise EndOfRun("stopped")
 
     def _tell_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Tell the observers that an optimizer steps."""
@@ -386,8 +407,11 @@ class Watch:
             if record.is_running:
                 record.root.optimizing(now=False)
                 own = passes_of_step([one for one in inside if one.fills]) if inside else ()
+                if own:
+                    self._spikes.runs_backward_itself(record)
                 self._end_step(record, own)
         self._backward.ended_step()
+        self._spikes.later()
         if self._seen.compiles:
             self._inside.after_steps(sampled=self._next_is_sampled())
         self._note_in_journal(records)

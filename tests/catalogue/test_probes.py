@@ -29,5 +29,5 @@ def test_each_probe_that_a_rule_requires_has_a_row_and_each_row_a_user():
         for request in probes_of((CheckSpec(rule.name),))
     }
     assert required <= PROBES.keys()
-    # Rules require these only with options, and a snapshot requires the last.
-    assert PROBES.keys() - required == {"flops", "repeat_train", "grown"}
+    # Rules require the first two only with options, a flag the third, and a snapshot the last.
+    assert PROBES.keys() - required == {"flops", "repeat_train", "per_sample", "grown"}

@@ -286,7 +286,7 @@ FLAGS = (
     "-c --arg --argv --weights -i --batch-size --device --dtype --tensors --mode --seed --loss "
     "--target --steps --timeout --max-memory --nproc --parallel --fail-on --kinds --stream --phase "
     "--depth --only --columns --sort -f -o --color --baseline --against --tolerance --save "
-    "--preset --what-if --python --rule -m --root --max-steps --stop-on --compiled "
+    "--preset --what-if --python --rule -m --root --max-steps --stop-on --keep-batches --compiled "
     "--map --suggest-map --notify --on-finding --every --method"
 ).split()
 

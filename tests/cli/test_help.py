@@ -29,7 +29,7 @@ SHARED = {
 BACKWARD = {"--compiled", "--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
     "inspect": SHARED | {"--compiled", "--tensors", "--memory", "--what-if", "--no-values"},
-    "grads": SHARED | BACKWARD,
+    "grads": SHARED | BACKWARD | {"--per-sample"},
     "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
     "check": SHARED - {"--depth", "--columns", "--sort"}
     | BACKWARD
@@ -49,6 +49,7 @@ FLAGS = {
         "--no-children",
         "--verify-neutral",
         "--stop-on",
+        "--keep-batches",
         "--verify-neutral",
         "--notify",
         "--on-finding",

@@ -117,7 +117,7 @@ EXAMPLES = (
 def check(
     flags: Annotated[
         RequestFlags,
-        lacks("tensors", "hooks", "memory"),
+        lacks("tensors", "hooks", "memory", "samples"),
         changes("mode", default="train"),
         changes("fail_on", default="error"),
     ],

@@ -33,7 +33,7 @@ EXAMPLES = (
 
 def inspect(
     flags: Annotated[
-        RequestFlags, lacks("hooks", "cost", "ranks"), changes("mode", default="eval")
+        RequestFlags, lacks("hooks", "cost", "ranks", "samples"), changes("mode", default="eval")
     ],
     view: Annotated[
         ViewFlags,

@@ -53,7 +53,7 @@ EXAMPLES = (
 def snapshot(
     flags: Annotated[
         RequestFlags,
-        lacks("tensors", "hooks", "cost", "compiler", "memory", "gate"),
+        lacks("tensors", "hooks", "cost", "compiler", "memory", "gate", "samples"),
         changes("mode", default="train"),
     ],
     file: FileFlags,

@@ -29,7 +29,7 @@ EXAMPLES = (
 def trace(
     flags: Annotated[
         RequestFlags,
-        lacks("memory"),
+        lacks("memory", "samples"),
         changes("mode", default="train if a hook needs backward, else eval"),
     ],
     view: Annotated[ViewFlags, rows_of("trace")],

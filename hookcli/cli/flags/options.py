@@ -165,6 +165,13 @@ class CompilerFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFlags:
+    """The samples of the batch."""
+
+    per_sample: bool | None = run_option("per_sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFlags:
     """The memory of layers and of training."""
 
@@ -215,6 +222,7 @@ class RequestFlags:
     hooks: HookFlags = field(default_factory=HookFlags)
     cost: CostFlags = field(default_factory=CostFlags)
     compiler: CompilerFlags = field(default_factory=CompilerFlags)
+    samples: SampleFlags = field(default_factory=SampleFlags)
     memory: MemoryFlags = field(default_factory=MemoryFlags)
     ranks: RankFlags = field(default_factory=RankFlags)
     gate: GateFlags = field(default_factory=GateFlags)

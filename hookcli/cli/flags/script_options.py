@@ -116,8 +116,15 @@ class TrainingFlags:
     )
     stop_on: StopOn | None = option(
         "--stop-on",
-        text="End the script at the first loss or gradient that is not finite, whose batch is then "
-        "saved, or at the first finding.",
+        text="End the script at the first loss or gradient that is not finite or, with spike, far "
+        "above those of the steps before it, and save its batch; or at the first finding.",
+        section="Run",
+    )
+    keep_batches: str | None = option(
+        "--keep-batches",
+        metavar="SIZE",
+        text="Save the batch of the first step whose gradient norm or loss is a spike, and keep at "
+        "most SIZE of batches until they are judged; 64MiB are kept without it.",
         section="Run",
     )
     fail_on: FailOn | None = option(

@@ -60,7 +60,7 @@ TEXTS: Mapping[str, str] = {
     "save": "Write both reports to DIR.",
     "sort": "Order of the rows.",
     "steps": "Steps to observe in detail.",
-    "stop_on": "End the script at: nonfinite, finding.",
+    "stop_on": "End the script at: nonfinite, spike, finding.",
     "targets": "The target of the loss, such as 2:int64:0..10.",
     "tolerance": "Largest relative difference.",
     "update_baseline": "Write the findings to the file of --baseline.",

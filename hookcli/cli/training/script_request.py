@@ -33,7 +33,14 @@ from hookcli.rules.verdict import FailOn
 from hookcli.sentences import missing, missing_file, no_module
 from hookcli.spec.ranks import of_torchrun, with_rank
 from hookcli.spec.request import Interpreter, Spec
-from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
+from hookcli.spec.training import (
+    KEPT_BATCHES,
+    RunJob,
+    ScriptSpec,
+    TrainingSpec,
+    parse_kept_batches,
+    parse_steps,
+)
 from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 if TYPE_CHECKING:
@@ -140,7 +147,12 @@ def training_request(
         stream = with_rank(os.path.abspath(spec.stream), number)  # noqa: PTH100
         spec = dataclasses.replace(spec, stream=stream)
     batch = None
-    if training.stop_on == "nonfinite":
+    kept = KEPT_BATCHES
+    if training.keep_batches is not None:
+        place = f"--keep-batches {training.keep_batches}"
+        kept = parse_kept_batches(training.keep_batches, place)
+    saves_spike = training.keep_batches is not None and kept > 0
+    if training.stop_on in {"nonfinite", "spike"} or saves_spike:
         batch = with_rank(os.path.abspath(BATCH), number)  # noqa: PTH100
         check_writable(Path(batch), by_this_process=False)
     job = RunJob(
@@ -153,6 +165,7 @@ def training_request(
             script.eager,
             children=not script.no_children,
             compiled=script.compiled,
+            keep_batches=kept,
         ),
         spec=spec,
         batch=batch,

@@ -116,6 +116,10 @@ class Rerun:
         """Return the plan's loss of the output of the forward that ran last."""
         return self._criterion.loss(output, self._running)
 
+    def loss_of(self, output: Any, batch: Batch) -> torch.Tensor:
+        """Return the plan's loss of a part of an output, with that part of the batch."""
+        return self._criterion.loss(output, batch)
+
     @property
     def running_batch(self) -> Batch:
         """The batch of the forward that ran last."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hookcli.console import escape
 from hookcli.formats.document import common
 from hookcli.formats.document.document import Document, TableBlock
-from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows
+from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows, samples
 from hookcli.formats.grads.non_finite import first_non_finite
 from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
 from hookcli.formats.order import Ordered, notes as order_notes
@@ -47,7 +47,7 @@ def totals(report: Report) -> list[tuple[str, str]]:
     if counts:
         words = [f"{counts[name]} {word}" for name, word in _COUNTED.items() if counts[name]]
         lines.append(("Gradients", ", ".join(words)))
-    return lines + summary.totals(report)
+    return lines + samples.totals(report) + summary.totals(report)
 
 
 def alarms(report: Report) -> list[tuple[str, str]]:
@@ -109,6 +109,7 @@ def notes(
         more.append(f"shared parameters, shown and counted once: {join_names(pairs, _MOST)}")
     more += order_notes(view.sort, order, flow)
     more += grads_flow.unmeasured(flow.rows, view)
+    more += samples.notes(report)
     return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
@@ -136,6 +137,7 @@ def build(report: Report, view: View) -> Document:
         [
             parameters_table(grads_rows.columns(order.rows, view), order.rows, view),
             flow_table(flow.rows, view),
+            *samples.tables(report),
         ],
         totals=totals(report),
         notes=notes(report, view, order, flow),

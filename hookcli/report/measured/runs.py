@@ -52,6 +52,25 @@ class Mixing(TypedDict):
     tensor: NotRequired[str | None]
 
 
+class PerSample(TypedDict):
+    """The gradient norm of each sample of a batch, and its loss if that is known.
+
+    `loss` and `grad_norm` are those of the batch. `reduction` tells how the losses make its loss.
+    `dominant` are the fewest samples without which the gradient norm is less than half, and the
+    next ones as long as each halves it again, and has a quarter of the largest norm: it is
+    `without` then. [] if that takes more than a tenth of the samples.
+    """
+
+    dim: Dimension
+    loss: Number
+    grad_norm: Number
+    norms: list[Number]
+    losses: list[Number] | None
+    reduction: Literal["mean", "sum"] | None
+    dominant: list[Index]
+    without: Number | None
+
+
 class Samples(TypedDict):
     """How much the output of a sample changes with the other samples."""
 
@@ -169,6 +188,7 @@ ONE_SAMPLE = NotMeasured | FailedMeasurement | OneSampleFailed | OneSampleShape
 CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
+PER_SAMPLE = NotMeasured | FailedMeasurement | PerSample
 SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
 COUNT_OR_NULL = Size | None
 

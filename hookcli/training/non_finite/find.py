@@ -59,7 +59,7 @@ def find(
             patience=patience,
         )
         note = "the replay of the step failed, or took too long" if result is None else None
-    elif calls and may_change and _may_run_here(root):
+    elif calls and may_change and may_run_here(root):
         result = _replayed(root, calls, of_loss, finite=finite, isolated=False)
     else:
         result = None
@@ -166,7 +166,7 @@ def _sharded(root: nn.Module) -> str | None:
     return None
 
 
-def _may_run_here(root: nn.Module) -> bool:
+def may_run_here(root: nn.Module) -> bool:
     """Whether the forward may run in this process: not if it may wait for other ranks."""
     distributed = torch.distributed
     together = distributed.is_available() and distributed.is_initialized()

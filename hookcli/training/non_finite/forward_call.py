@@ -54,7 +54,8 @@ class ForwardCall:
     """One call of a root with gradients enabled. It references the batch, and copies nothing.
 
     `backward_place` is the line of the script that called backward. `gradients` are those of the
-    tensors of the output by their number, as far as they are small.
+    tensors of the output by their number, as far as they are small: none has more elements than
+    `most_kept`, or 65,536.
     """
 
     args: tuple[Any, ...]
@@ -67,6 +68,7 @@ class ForwardCall:
     versions: tuple[int, ...] = field(init=False)
     gradients: dict[int, torch.Tensor] = field(init=False, default_factory=dict)
     has_all_gradients: bool = field(init=False, default=True)
+    most_kept: int | None = field(init=False, default=None)
     made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,7 +88,7 @@ class ForwardCall:
 
     def keep_gradient(self, index: int, gradient: torch.Tensor) -> None:
         """Keep a reference to the gradient of an output, and the sum if backward runs again."""
-        if gradient.numel() > _MOST_ELEMENTS or not self.has_all_gradients:
+        if gradient.numel() > (self.most_kept or _MOST_ELEMENTS) or not self.has_all_gradients:
             self.has_all_gradients = False
             self.gradients.clear()
             return

@@ -132,7 +132,8 @@ def _flags(rng: Random) -> tuple[list[str], dict[str, str]]:
     for _ in range(rng.choice((0, 1, 1, 2))):
         flags += rng.choice((
             ["--steps", rng.choice(STEPS)], ["--max-steps", rng.choice(("1", "2", "0", "-1", "x"))],
-            ["--stop-on", rng.choice(("nonfinite", "finding", "x"))], ["--stream", "events"],
+            ["--stop-on", rng.choice(("nonfinite", "finding", "spike", "x"))],
+            ["--stream", "events"],
             ["--preset", rng.choice(("grads", "trace", "inspect", "none"))], ["--kinds", "all"],
             ["--fail-on", rng.choice(("error", "warning", "never"))], ["-q"], ["-v"], ["--eager"],
             ["-c", "c.yaml"], ["--root", rng.choice(("*", "net", "Sequential", "(", ""))],

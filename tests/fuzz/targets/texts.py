@@ -213,9 +213,11 @@ FLAGS = (
     "-c --arg --argv --weights -i --batch-size --device --dtype --tensors --mode --seed --loss "
     "--target --steps --timeout --max-memory --fail-on --kinds --phase --depth --only --columns "
     "--sort -f --color --baseline --against --tolerance --preset --what-if --python --rule "
-    "--root --max-steps --stop-on"
+    "--root --max-steps --stop-on --keep-batches"
 ).split()
-SWITCHES = "--no-grad --flops --verify-neutral --memory --own-weights --grads -q -v --trust".split()
+SWITCHES = (
+    "--no-grad --flops --verify-neutral --memory --per-sample --own-weights --grads -q -v --trust"
+).split()
 
 
 def command_line(rng: Random) -> Case:

@@ -140,7 +140,29 @@ def test_each_rank_has_its_own_files(request_of, monkeypatch, tmp_path):
     assert request.end.rank == 1
 
 
+@pytest.mark.parametrize(
+    ("args", "kept", "is_saved"),
+    [
+        ((), 64 << 20, False),
+        (("--stop-on", "spike"), 64 << 20, True),
+        (("--keep-batches", "1.5KiB"), 1536, True),
+        (("--keep-batches", "2 GB"), 2 * 10**9, True),
+        (("--keep-batches", "0"), 0, False),
+        (("--stop-on", "spike", "--keep-batches", "0"), 0, True),
+    ],
+)
+def test_batches_that_are_kept(request_of, tmp_path, args, kept, is_saved):
+    request, _ = request_of(*args, "train.py")
+    assert request.job.training.keep_batches == kept
+    assert request.job.batch == (str(tmp_path / "hookcli-batch.pt") if is_saved else None)
+
+
 ERRORS = {
+    ("--keep-batches", "64", "train.py"): (
+        "--keep-batches must be a size, got '64'",
+        "--keep-batches 64",
+        "use a number with a unit, such as `64MiB` or `1GB`; 0 keeps none",
+    ),
     (): (
         "missing SCRIPT",
         "hookcli run",

@@ -18,10 +18,11 @@ class ScriptInfo:
     """The script, and how it ended.
 
     `name` is its path as typed, or a module if `is_module`. `ended` tells how: "completed" at its
-    last line, "exit" by sys.exit, "exception", "interrupted" by Ctrl-C, "max_steps", "stopped" by
-    --stop-on. In a report that was made of a journal it is "running", or "unknown" if no end was
-    recorded, as of a process that was killed. `status` is its exit status; None if that is not
-    known. `error` is the last line of its traceback, and `place` the line in the user's source.
+    last line, "exit" by sys.exit or os._exit, "exception", "interrupted" by Ctrl-C, "max_steps",
+    "stopped" by --stop-on, "signal" whose name is the `error`. In a report that was made of a
+    journal it is "running", or "unknown" if no end was recorded, as of a run that was killed.
+    `status` is its exit status; None if that is not known. `error` is the last line of its
+    traceback, and `place` the line in the user's source.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ScriptInfo:
         "interrupted",
         "max_steps",
         "stopped",
+        "signal",
         "running",
         "unknown",
     ]

@@ -119,6 +119,7 @@ class _Child:
                     return ProcessEnd.of(status)
                 if os.WSTOPSIG(status) in _STOPS:
                     os.kill(os.getpid(), signal.SIGSTOP)
+                    signal.sigtimedwait({signal.SIGCONT}, 0)  # passed on now
                     os.kill(self._pid, signal.SIGCONT)
 
     def _pass_on(self, number: int) -> None:

@@ -29,6 +29,12 @@ os._exit(end_as(end))
 TRAPS = "trap 'echo usr' USR1; trap 'echo int' INT; echo $$; while true; do sleep 0.05; done"
 
 
+def in_own_group():
+    """Be a job of a shell: the group of a session of its own could not be stopped."""
+    heed_signals()
+    os.setpgid(0, 0)
+
+
 def started(*command, **options):
     return subprocess.Popen(
         [sys.executable, "-c", SUPERVISED, *command],
@@ -36,8 +42,7 @@ def started(*command, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
-        preexec_fn=heed_signals,
+        preexec_fn=in_own_group,
         **options,
     )
 
@@ -99,7 +104,9 @@ def test_the_child_ends_with_the_process_that_waits(trapping):
 @pytest.mark.parametrize("ignored", [False, True])
 def test_the_end_is_that_of_the_child(code, status, ignored):
     code = ("trap '' CHLD; " if ignored else "") + code
-    assert started("/bin/sh", "-c", code).wait(30) == status
+    process = started("/bin/sh", "-c", code)
+    process.communicate(timeout=30)
+    assert process.returncode == status
 
 
 def test_a_program_that_cannot_be_executed_is_an_oserror():

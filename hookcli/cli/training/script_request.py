@@ -34,6 +34,7 @@ from hookcli.sentences import missing, missing_file, no_module
 from hookcli.spec.ranks import of_torchrun, with_rank
 from hookcli.spec.request import Interpreter, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
+from hookcli.system.supervised_process import can_supervise
 from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 if TYPE_CHECKING:
@@ -357,7 +358,7 @@ def _targets(output: OutputFlags, read: Sequence[str], console: Console) -> tupl
             console=console,
             kinds=("run",),
             default="json",
-            by_this_process=False,
+            by_this_process=can_supervise(),  # else the script's process starts another one
         )
     )
 

@@ -123,13 +123,34 @@ class ScriptFact:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingState:
+    """Fingerprints of what a training goes on from, before a step of a record.
+
+    `after` is what was before: the "start" of the script, or a "save" by torch.save, at the line
+    `place`. `loads` tells whether weights were loaded before. `groups` has the fingerprint of each
+    part of the state, by its group and its name; short numbers are their own fingerprint. `chances`
+    are the states of torch's generator that were seen since, of which a training that goes on from
+    here has one.
+    """
+
+    record: str
+    step: Index
+    after: Literal["start", "save"]
+    place: str | None
+    loads: bool
+    groups: dict[str, dict[str, str]]
+    chances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingReport:
     """One run of one script: a record for each root and optimizer.
 
     Each record is a `hookcli.report/1` whose `training` has the steps. `looked_for` are the kinds
     of facts that were looked for, each with how often there was something to look at, and `facts`
     those that were found. `unexamined` are the rules that would have been in `examined`, and were
-    skipped. `compiler` is what torch.compile did, if the script compiles.
+    skipped. `compiler` is what torch.compile did, if the script compiles. `states` are those at the
+    start of each record, and at its first and last saves.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -148,3 +169,4 @@ class TrainingReport:
     facts: tuple[ScriptFact, ...] | None = absent()  # it is a field()
     looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()
     compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()
+    states: tuple[TrainingState, ...] | None = absent()  # it is a field()

@@ -213,6 +213,7 @@ class Watch:
             facts=facts or None,
             looked_for=self._observers.looked_for(),
             compiler=self._observers.compiler(),
+            states=self._observers.states() or None,
         )
 
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:

@@ -1,1 +1,1 @@
-"""Resumed trainings that lost a part of their state, and right ones, compared with the whole one."""
+"""Resumed trainings, right ones and those that lost a part of their state."""

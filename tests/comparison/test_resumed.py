@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.proof.resume.run import results
 from hookcli.comparison.training.compare_trainings import compare_trainings
 from hookcli.report.training import TrainingState
 from tests.comparison.trainings import record, training
@@ -41,18 +40,6 @@ FULL = report(LOSSES, state(START), state(GROUPS, 3, "save", ("d" * 12,)))
 def resumed(losses=LOSSES[3:], chances=("d" * 12,), **groups):
     found = {**GROUPS, **{name.replace("_", " "): value for name, value in groups.items()}}
     return report(losses, state(found, chances=chances, loads=True))
-
-
-@pytest.mark.parametrize("script", ["momentum", "middle"])
-def test_what_a_real_training_lost_is_named_and_a_right_resume_is_the_same(script):
-    for name, loss, group, diff in results((script,)):
-        assert diff.resume is not None, (name, loss)
-        assert diff.resume.lost == group, (name, loss, diff.resume.sentence)
-        assert diff.verdict == "different" or not loss
-        assert diff.resume.resumed == "b"
-        if not loss:
-            assert diff.verdict == "same"
-            assert sum(row.compared for row in diff.records) >= 9
 
 
 def test_steps_are_compared_from_the_checkpoint_on():

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.report.report import Environment
 from hookcli.report.training import ScriptInfo, Tracking
-from hookcli.report.values import Count, Index, Number, Real, Shape, absent
+from hookcli.report.values import Count, Index, Number, Real, Shape
 
 RUN_DIFF: Literal["hookcli.rundiff/1"] = "hookcli.rundiff/1"
 
@@ -202,4 +202,4 @@ class TrainingDiff:
     first: Parting | None
     records: tuple[RecordDiff, ...]
     warnings: tuple[str, ...] = ()
-    resume: ResumeDiff | None = absent()  # noqa: RUF009  # it is a field()
+    resume: ResumeDiff | None = None

@@ -7,9 +7,14 @@ from dataclasses import replace
 import pytest
 
 from hookcli.comparison.training.compare_trainings import compare_trainings
+from hookcli.formats.html import run_diff_page
+from hookcli.formats.training_diff import lines
+from hookcli.formats.training_diff.steps import Selected
+from hookcli.formats.view import View
 from hookcli.report.training import TrainingState
 from tests.comparison.trainings import record, training
 
+NOTHING = Selected((), [], [], 0, 0)
 LOSSES = [2.0, 1.5, 1.2, 1.0, 0.9, 0.8]
 GROUPS = {
     "weights": {"a": "a" * 12, "b": "b" * 12},
@@ -61,6 +66,20 @@ def test_the_values_of_what_was_lost_are_told_and_the_first_group_is_named():
         "(StepLR last_epoch is 1 in A and 0 in B)"
     )
     assert diff.reasons == ("scheduler not restored",)
+
+
+def test_text_and_page_tell_what_was_not_restored_with_its_line():
+    diff = compare_trainings(FULL, resumed(scheduler={"StepLR last_epoch": "0"}))
+    assert lines.first(diff) == [
+        ("Not restored", diff.resume.sentence),
+        ("saved at", "train.py:9"),
+        ("try", "save `scheduler.state_dict()`, and load it after the scheduler is made"),
+    ]
+    (finding,) = run_diff_page._findings(diff)
+    assert (finding.severity, finding.place) == ("not restored", "train.py:9")
+    right = compare_trainings(FULL, resumed())
+    assert lines.first(right) == [] == [*run_diff_page._findings(right)]
+    assert any("were restored" in note for note in lines.notes(right, NOTHING, View()))
 
 
 APART = {"losses": [1.1, 0.7, 0.6]}

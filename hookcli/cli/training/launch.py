@@ -68,14 +68,15 @@ def launch(request: TrainingRequest) -> int:
     try:
         if request.watch is not None:
             _watch_findings(request)
-        if waits and (end := _ended(request, python, command, environment)) is not None:
-            return settle(request, *end)
-        file = _write(_task(request, python, command))
-        return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
+        end = _ended(request, python, command, environment) if waits else None
+        if end is None:
+            file = _write(_task(request, python, command))
+            return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
     except BaseException:  # the script was not started
         if request.end.journal is not None:
             remove_journal(request.end.journal)
         raise
+    return settle(request, *end)
 
 
 def _ended(

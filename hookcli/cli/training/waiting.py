@@ -39,14 +39,17 @@ def settle(request: TrainingRequest, end: ProcessEnd, handover: UnnamedFile) -> 
     """
     verdict: int = Status.FINE
     with _undisturbed(quiet=request.end.console.quiet):
-        parts = handed_over(handover.read())
-        ended = parts.get(ENDED)
-        if REPORT in parts:
-            verdict = _judge(request.end, parts[REPORT][0], parts[REPORT][1:])
-        elif SETTLED not in parts:
-            if ended is not None:  # it had ended before, and was ended while its report was made
-                end = _as_told(ended)
-            verdict = _judge_journal(request, _script_info(request, ended, end))
+        try:
+            parts = handed_over(handover.read())
+            ended = parts.get(ENDED)
+            if REPORT in parts:
+                verdict = _judge(request.end, parts[REPORT][0], parts[REPORT][1:])
+            elif SETTLED not in parts:
+                if ended is not None:  # it had ended, and was ended while its report was made
+                    end = _as_told(ended)
+                verdict = _judge_journal(request, _script_info(request, ended, end))
+        except Exception as error:  # noqa: BLE001  # the status is the script's
+            say(f"hookcli: the report is not written: {type(error).__name__}: {error}")
     if verdict == FOUND and end.status == 0:
         return Status.FINDINGS
     return end_as(end)

@@ -19,12 +19,14 @@ SETTLED = b"S"  # nothing is left to do
 _SIZE = 8  # bytes of the length of a part
 _VERSION = 2  # of marshal: any Python reads it
 
-_open, _write, _close, _dumps = os.open, os.write, os.close, marshal.dumps  # may be replaced
+# The script may replace them.
+_open, _write, _close, _dumps = os.open, os.write, os.close, marshal.dumps
+_fstat, _truncate = os.fstat, os.ftruncate
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
 def hand_over(path: str, kind: bytes, value: Any) -> None:
-    """Add a part: a value of strings, bytes, numbers, lists and dicts.
+    """Add a part, whole or not at all: a value of strings, bytes, numbers, lists and dicts.
 
     Raises
     ------
@@ -34,8 +36,13 @@ def hand_over(path: str, kind: bytes, value: Any) -> None:
     left = memoryview(kind + len(data).to_bytes(_SIZE, "little") + data)
     handle = _open(path, _FLAGS)
     try:
-        while left:
-            left = left[_write(handle, left) :]
+        before = _fstat(handle).st_size
+        try:
+            while left:
+                left = left[_write(handle, left) :]
+        except BaseException:  # a full disk, or what a handler of a signal raises
+            _truncate(handle, before)
+            raise
     finally:
         _close(handle)
 

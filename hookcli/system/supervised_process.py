@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
 import signal
 import sys
 import time
@@ -22,7 +21,6 @@ _ALL = signal.valid_signals()
 _STOPS = {getattr(signal, name, None) for name in ("SIGTSTP", "SIGTTIN", "SIGTTOU")}
 _TICK = 10.0  # seconds between two looks, should a signal be lost
 _MEANWHILE = 0.02  # seconds within which a signal to several processes has reached all of them
-_TOGETHER = 0.2  # seconds after which a signal is another one
 _SET_PDEATHSIG = 1  # of prctl, in <sys/prctl.h>
 
 
@@ -128,75 +126,72 @@ class _Child:
 
 
 class _Witness:
-    """A process beside the child that does nothing but tell which signals it gets.
+    """A process beside the child that does nothing but keep the signals that it gets.
 
     Signals do not tell whether they were sent to one process or to the whole group, session or
-    container. What the witness gets too, the child has got.
+    container. What the witness gets too, the child has got. The system shows what it has kept.
     """
 
-    def __init__(self, pid: int, reader: int) -> None:
-        self._pid, self._reader = pid, reader
-        self._got: list[tuple[int, float]] = []
-        self.descriptors = {reader} if pid else set()
+    def __init__(self, pid: int, ask: int, answer: int) -> None:
+        self._pid, self._ask, self._answer = pid, ask, answer
+        self.descriptors = {ask, answer} if pid else set()
 
     @classmethod
     def start(cls, prctl: Callable[..., Any]) -> _Witness:
         """Start it. If that is not possible, it never gets a signal."""
         try:
-            reader, writer = os.pipe()
-        except OSError:
-            return cls(0, -1)
-        try:
+            asked, ask = os.pipe()
+            answer, answered = os.pipe()
             pid = _forked(prctl)
         except OSError:
-            os.close(reader)
-            os.close(writer)
-            return cls(0, -1)
+            return cls(0, -1, -1)
         if not pid:
-            _tell_signals(writer)
-        os.close(writer)
-        os.set_blocking(reader, False)
-        return cls(pid, reader)
+            _keep_signals(asked, answered)
+        os.close(asked)
+        os.close(answered)
+        return cls(pid, ask, answer)
 
     def has_got(self, number: int) -> bool:
         """Return whether a signal that this process has got just now has reached the witness."""
-        if not self._pid:
-            return False
         until = time.monotonic() + _MEANWHILE
-        while True:
-            self._look()
-            found = next((item for item in self._got if item[0] == number), None)
-            if found is not None:
-                self._got.remove(found)
+        while self._pid:
+            if self._keeps(number):
+                with contextlib.suppress(BrokenPipeError):  # somebody has killed it
+                    os.write(self._ask, bytes([number]))
+                    os.read(self._answer, 1)  # the next one is another one
                 return True
-            left = until - time.monotonic()
-            if left <= 0:
-                return False
-            select.select([self._reader], [], [], left)
+            if time.monotonic() > until:
+                break
+            time.sleep(_MEANWHILE / 10)
+        return False
 
-    def _look(self) -> None:
-        now = time.monotonic()
-        self._got = [item for item in self._got if now - item[1] < _TOGETHER]
-        with contextlib.suppress(BlockingIOError):
-            self._got += [(number, now) for number in os.read(self._reader, 4096)]
+    def _keeps(self, number: int) -> bool:
+        try:
+            with open(f"/proc/{self._pid}/status") as status:  # noqa: PTH123
+                pending = [int(line[7:], 16) for line in status if line.startswith("ShdPnd:")]
+        except OSError:
+            return False
+        return any(mask >> (number - 1) & 1 for mask in pending)
 
     def end(self) -> None:
         """End the process."""
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
-            os.close(self._reader)
+            os.close(self._ask)
+            os.close(self._answer)
             self._pid = 0
 
 
-def _tell_signals(writer: int) -> None:
-    """Write the number of each signal that comes, until this process is killed."""
+def _keep_signals(asked: int, answered: int) -> None:
+    """Forget each signal whose number is read, until this process is killed."""
     try:
-        for number in _open_files() - {writer}:
+        for number in _open_files() - {asked, answered}:
             with contextlib.suppress(OSError):
                 os.close(number)
-        while True:
-            os.write(writer, bytes([signal.sigwaitinfo(_ALL).si_signo]))
+        while read := os.read(asked, 1):
+            signal.sigtimedwait({read[0]}, 0)
+            os.write(answered, read)
     finally:
         os._exit(0)
 

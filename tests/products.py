@@ -80,6 +80,8 @@ LISTS: dict[str, int] = {
     "tests/training/script/test_ends.py::test_an_end_is_plain_pythons_and_has_a_report": 3,
     "tests/training/script/test_transparency.py::"
     "test_the_script_does_what_it_does_without_hookcli": 3,
+    "tests/training/test_resumed_scripts.py::"
+    "test_what_was_lost_is_named_and_a_right_resume_is_the_same": 10,
     "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 3,
     "tests/training/test_fail_open.py::test_a_fault_in_any_function_changes_nothing": 5,
     "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 3,

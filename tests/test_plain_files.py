@@ -167,6 +167,8 @@ OTHERS = {
     ("report/journal/ask_files.py", "leave_ask"),
     ("report/journal/journal_file.py", "create"),
     ("report/journal/journal_reader.py", "update"),
+    ("system/supervised_process.py", "_keeps"),
+    ("system/unnamed_file.py", "read"),
     ("training/non_finite/isolated.py", "_limit_resources"),
     ("training/parallel/children.py", "reports"),
     ("training/ranks.py", "collect"),

@@ -27,7 +27,7 @@ TIERS: dict[str, tuple[str, ...]] = {
     "pure": (
         "tests/cli/test_{any_text,console,formats_for_browsers,library_models}.py",
         "tests/comparison/test_{against,align,diff_rows,locate,step_figures,step_rows}.py",
-        "tests/comparison/test_{tolerance,training_records,trainings}.py",
+        "tests/comparison/test_{resumed,tolerance,training_records,trainings}.py",
         "tests/config/test_{actions,all_at_once,at,docs,document,extends,further_refusals}.py",
         "tests/config/test_{hooks,model_and_inputs,presets,schema}.py",
         "tests/distributed/test_merge.py",
@@ -53,7 +53,7 @@ TIERS: dict[str, tuple[str, ...]] = {
     ),
     "system": (
         "tests/{benchmarks,browser,ci,cli,distributed,docs,faults,forked,fuzz,interpreters}/*",
-        "tests/{mutation,near,training/script,worker}/*",
+        "tests/{mutation,near,system,training/script,worker}/*",
         "tests/test_*.py",
     ),
     "truth": ("*",),

@@ -223,7 +223,7 @@ def _unwritable(file: Path, why: str, number: int | None = None) -> RequestError
         hint = "free disk space, or choose a file on another disk"
     elif why == NO_READER:
         hint = f"start the reader first, such as `cat {shlex.quote(str(file))}`, or choose a file"
-    elif number == errno.EPIPE:
+    elif number in {errno.EPIPE, errno.ETIMEDOUT}:
         hint = KEEP_READING
     return RequestError(cannot_write(file, why), place=str(file), hint=hint)
 

@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 PATIENCE = 10.0  # seconds for which the other end of a named pipe is waited for
+STALLED = 60.0  # seconds without progress after which nobody reads a pipe
 _TICK = 0.02
 _LINKS = 40  # followed at most, as by Linux
 _KINDS = (
@@ -124,18 +125,23 @@ def write_in_place(path: str | Path, data: bytes, *, append: bool = False) -> No
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write all bytes to a descriptor; wait for a pipe that is full.
+    """Write all bytes to a descriptor; wait for a pipe that is full, `STALLED` seconds at a time.
 
     Raises
     ------
-    OSError : it cannot be written.
+    OSError : it cannot be written, or nobody reads the pipe any more.
     """
     left = memoryview(data)
+    # A pipe that can be written has space for so many bytes: no write of them waits.
+    is_pipe = os.name != "nt" and _pipe(handle) is not None
+    most = select.PIPE_BUF if is_pipe else len(data)
     while left:
         try:
-            left = left[os.write(handle, left) :]
+            if is_pipe and not select.select([], [handle], [], STALLED)[1]:
+                raise OSError(errno.ETIMEDOUT, f"its reader has read nothing for {STALLED:.0f} s")
+            left = left[os.write(handle, left[:most]) :]
         except BlockingIOError:
-            select.select([], [handle], [])
+            select.select([], [handle], [], STALLED)
         except BrokenPipeError:
             raise OSError(errno.EPIPE, CLOSED_PIPE) from None
 

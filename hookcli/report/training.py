@@ -18,10 +18,11 @@ class ScriptInfo:
     """The script, and how it ended.
 
     `name` is its path as typed, or a module if `is_module`. `ended` tells how: "completed" at its
-    last line, "exit" by sys.exit, "exception", "interrupted" by Ctrl-C, "max_steps", "stopped" by
-    --stop-on. In a report that was made of a journal it is "running", or "unknown" if no end was
-    recorded, as of a process that was killed. `status` is its exit status; None if that is not
-    known. `error` is the last line of its traceback, and `place` the line in the user's source.
+    last line, "exit" by sys.exit or os._exit, "exception", "interrupted" by Ctrl-C, "max_steps",
+    "stopped" by --stop-on, "signal" whose name is the `error`. In a report that was made of a
+    journal it is "running", or "unknown" if no end was recorded, as of a run that was killed.
+    `status` is its exit status; None if that is not known. `error` is the last line of its
+    traceback, and `place` the line in the user's source.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ScriptInfo:
         "interrupted",
         "max_steps",
         "stopped",
+        "signal",
         "running",
         "unknown",
     ]
@@ -179,6 +181,26 @@ class ScriptFact:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingState:
+    """Fingerprints of what a training goes on from, before a step of a record.
+
+    `after` is what was before: the "start" of the script, or a "save" by torch.save, at the line
+    `place`. `loads` tells whether weights were loaded before. `groups` has the fingerprint of each
+    part of the state, by its group and its name; short numbers are their own fingerprint. `chances`
+    are the states of torch's generator that were seen since, of which a training that goes on from
+    here has one.
+    """
+
+    record: str
+    step: Index
+    after: Literal["start", "save"]
+    place: str | None
+    loads: bool
+    groups: dict[str, dict[str, str]]
+    chances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingReport:
     """One run of one script: a record for each root and optimizer.
 
@@ -186,7 +208,8 @@ class TrainingReport:
     of facts that were looked for, each with how often there was something to look at, and `facts`
     those that were found. `unexamined` are the rules that would have been in `examined`, and were
     skipped. `compiler` is what torch.compile did, if the script compiles. `spikes` are the first
-    steps that left what the steps before them were; None if no step was judged.
+    steps that left what the steps before them were; None if no step was judged. `states` are those
+    at the start of each record, and at its first and last saves.
     """
 
     schema: Literal["hookcli.run/1"]
@@ -206,3 +229,4 @@ class TrainingReport:
     looked_for: dict[str, Count] | None = absent()  # noqa: RUF009  # it is a field()
     compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()
     spikes: tuple[Spike, ...] | None = absent()  # it is a field()
+    states: tuple[TrainingState, ...] | None = absent()  # it is a field()

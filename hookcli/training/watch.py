@@ -217,6 +217,7 @@ class Watch:
             looked_for=self._observers.looked_for(),
             compiler=self._observers.compiler(),
             spikes=self._spikes.spikes(),
+            states=self._observers.states() or None,
         )
 
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:

@@ -479,6 +479,7 @@ WRITERS = {
     "training/script/say.py": "lines while a script runs: harmless()",
     "training/script/verdict.py": "a byte in a pipe of hookcli's",
     "system/process_end.py": "one line at the end of a process: escape()",
+    "system/supervised_process.py": "numbers in pipes of hookcli's",
     "system/told_status.py": "a mark and a status of Windows",
     "worker/__main__.py": "the version, in a pipe of hookcli's",
     "worker/progress/screen.py": "copies the model's bytes, and the line of progress",

@@ -104,6 +104,16 @@ def test_a_reader_that_goes_is_an_error(places, monkeypatch):
     thread.join()
 
 
+def test_a_reader_that_reads_nothing_more_is_an_error(places, monkeypatch):
+    monkeypatch.setattr(special_files, "PATIENCE", 10)
+    monkeypatch.setattr(special_files, "STALLED", 0.1)
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="its reader has read nothing for 0 s") as caught:
+        write_in_place(places / "pipe", LARGE)
+    os.close(reader)
+    assert caught.value.errno == errno.ETIMEDOUT
+
+
 def test_a_pipe_that_was_checked_stays_open_until_it_is_written(places, monkeypatch):
     monkeypatch.setattr(special_files, "PATIENCE", 10)
     results = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +126,10 @@ def _row(report: TrainingReport, one: Earlier, before: TrainingReport) -> CheckR
 
 
 def _failed(one: Earlier, diff: TrainingDiff) -> CheckRow:
-    first = diff.first
+    first, resume = diff.first, diff.resume
+    if resume is not None and resume.lost is not None:
+        row = _check_row(one, "fail", resume.sentence)
+        return dataclasses.replace(row, place=resume.place, advice=resume.advice)
     if first is None:
         return _check_row(one, "fail", f"{'; '.join(diff.reasons)}: compared with {one.name}")
     figure = first.figure

@@ -1,4 +1,7 @@
-"""The end of `hookcli run`: the report is judged, rendered and written, in a process of its own."""
+"""The end of `hookcli run`: the report is judged, rendered and written, outside of the script.
+
+The process that waits for the script does it. Where none can wait, the script's starts another one.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +80,22 @@ def end_of_run() -> int:
     if request is None or text is None:
         return Status.FINE
     others = [other for _ in range(_count(sys.stdin.buffer)) if (other := _part(sys.stdin.buffer))]
-    end: EndRequest = pickle.loads(request)
+    return judged_and_written(pickle.loads(request), text, others)
+
+
+def judged_and_written(end: EndRequest, text: bytes, others: Sequence[bytes]) -> int:
+    """Judge a report, write it, and remove the journal. Return `FOUND` as `end_of_run` does.
+
+    A report that cannot be written is kept in a temporary file.
+
+    Raises
+    ------
+    InterruptedRun : a signal arrived, or stdout was closed.
+    """
     status = reporting(end.console, lambda: finish(end, text, others))
     if status not in {Status.FINE, FOUND}:
         if not end.rank:
-            reporting(end.console, lambda: _keep(end, text))
+            reporting(end.console, lambda: keep(end, text))
     elif end.journal is not None:
         remove_journal(end.journal)
     return status
@@ -193,7 +207,7 @@ def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
     return with_training_verdict(judged)
 
 
-def _keep(end: EndRequest, text: bytes) -> int:
+def keep(end: EndRequest, text: bytes) -> int:
     """Write the report of a long training somewhere, if it cannot be written where it should be.
 
     Raises

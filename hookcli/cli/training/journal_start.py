@@ -18,39 +18,30 @@ from hookcli.report.journal.journal_file import JournalFile, JournalInUseError
 from hookcli.sentences import cannot_write
 from hookcli.spec.ranks import with_rank
 from hookcli.spec.training import JournalPlace
+from hookcli.system.unnamed_file import UnnamedFile
 from hookcli.whole_files import remove_folder
 
 if TYPE_CHECKING:
     from hookcli.cli.training.script_request import EndRequest, TrainingRequest
 
 
-def with_journal(request: TrainingRequest) -> TrainingRequest:
+def with_journal(request: TrainingRequest, *, always: bool = False) -> TrainingRequest:
     """Return the request with a journal beside the first output that is a file.
 
-    Without one, or where no file can be created beside it, the run has no journal.
+    Without one, the run has no journal; if it has one `always`, that is a file without a name.
+    Where no file can be created beside the output, the run has none.
 
     Raises
     ------
     RequestError : another run, which has not ended, has the same output.
     """
     output = _output(request.end)
-    if output is None or os.name == "nt":  # where the script is another process
+    if os.name == "nt" or (output is None and not always):  # where the script is another process
         return request
+    if output is None:
+        return _with_unnamed_journal(request)
     path = journal_of(output)
-    header = header_line(
-        {
-            "hookcli": __version__,
-            "at": time.time(),
-            "pid": os.getpid(),
-            "host": platform.node(),
-            "output": output,
-            "script": request.job.script.name,
-            "arguments": list(request.job.script.arguments),
-            "suppressions": [
-                [s.rule, s.at, s.reason, s.place] for s in request.end.spec.suppressions
-            ],
-        }
-    )
+    header = _header(request, output)
     file = None
     try:
         file = JournalFile.create(path)
@@ -71,6 +62,36 @@ def with_journal(request: TrainingRequest) -> TrainingRequest:
     os.set_inheritable(file.handle, True)
     job = replace(request.job, journal=JournalPlace(path, file.handle, header))
     return replace(request, job=job, end=replace(request.end, journal=path))
+
+
+def _header(request: TrainingRequest, output: str | None) -> bytes:
+    return header_line(
+        {
+            "hookcli": __version__,
+            "at": time.time(),
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "output": output,
+            "script": request.job.script.name,
+            "arguments": list(request.job.script.arguments),
+            "suppressions": [
+                [s.rule, s.at, s.reason, s.place] for s in request.end.spec.suppressions
+            ],
+        }
+    )
+
+
+def _with_unnamed_journal(request: TrainingRequest) -> TrainingRequest:
+    """Return the request with a journal that only this process reads, if the script is killed."""
+    try:
+        place = UnnamedFile.create()
+        header = _header(request, None)
+        JournalFile(place.path, place.handle).append(header)
+    except OSError:  # a full disk: there is a report at the end only
+        return request
+    # The script's process opens it by its path: the descriptor is one of this process.
+    job = replace(request.job, journal=JournalPlace(place.path, -1, header))
+    return replace(request, job=job)
 
 
 def _output(end: EndRequest) -> str | None:

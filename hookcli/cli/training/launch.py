@@ -1,4 +1,7 @@
-"""Replaces this process by the Python that runs the script: its process id stays."""
+"""Starts the Python that runs the script, and waits for it.
+
+Where a process cannot be waited for as on Linux, Python replaces this process.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from typing import Any
 import hookcli
 from hookcli.cli.training.journal_start import remove_journal, with_journal
 from hookcli.cli.training.script_request import TrainingRequest
+from hookcli.cli.training.waiting import kept, settle
 from hookcli.interpreters.start import become_python, python_command, start_apart
+from hookcli.system.supervised_process import ProcessEnd, can_supervise, supervise
+from hookcli.system.unnamed_file import UnnamedFile
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
@@ -36,7 +42,7 @@ main()
 
 
 def launch(request: TrainingRequest) -> int:
-    """Run the script. This returns only on systems without exec.
+    """Run the script, and return its exit status, which findings with --fail-on may change.
 
     Raises
     ------
@@ -57,23 +63,45 @@ def launch(request: TrainingRequest) -> int:
         from hookcli.cli.training.neutral_steps import plain_steps
 
         request = replace(request, end=replace(request.end, plain=plain_steps(request)))
-    request = with_journal(request)
+    waits = can_supervise()
+    request = with_journal(request, always=waits)
     try:
-        return _start(request, python, command, environment)
+        if request.watch is not None:
+            _watch_findings(request)
+        end = _ended(request, python, command, environment) if waits else None
+        if end is None:
+            file = _write(_task(request, python, command))
+            return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
     except BaseException:  # the script was not started
         if request.end.journal is not None:
             remove_journal(request.end.journal)
         raise
+    return settle(request, *end)
 
 
-def _start(
+def _ended(
     request: TrainingRequest, python: list[str], command: list[str], environment: dict[str, str]
-) -> int:
-    """Replace this process by that of the script, whose task is in a file."""
+) -> tuple[ProcessEnd, UnnamedFile] | None:
+    """Wait for the script, and return its end and what it left; None if it was not started."""
+    try:
+        handover = UnnamedFile.create()
+        file = _write(_task(request, python, command, handover))
+        whole = [*python, _BOOTSTRAP, file, *command]
+        keep = kept(request, handover)
+        return supervise(lambda: become_python(whole, environment), keep), handover
+    except OSError:  # the system refuses a process or a file
+        return None
+
+
+def _task(
+    request: TrainingRequest,
+    python: list[str],
+    command: list[str],
+    handover: UnnamedFile | None = None,
+) -> dict[str, Any]:
+    """Return the task of the script's process, as plain data."""
     script = request.job.script
-    if request.watch is not None:
-        _watch_findings(request)
-    boot = {
+    return {
         "python": python[0],
         "flags": python[1:],
         "command": command,
@@ -88,9 +116,8 @@ def _start(
         "quiet": request.end.console.quiet,
         "rank": request.end.rank,
         "journal": request.end.journal,
+        "handover": None if handover is None else handover.path,
     }
-    file = _write(boot)
-    return _replace(request, [*python, _BOOTSTRAP, file, *command], environment)
 
 
 def _watch_findings(request: TrainingRequest) -> None:

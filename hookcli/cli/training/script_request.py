@@ -41,6 +41,7 @@ from hookcli.spec.training import (
     parse_kept_batches,
     parse_steps,
 )
+from hookcli.system.supervised_process import can_supervise
 from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ def _targets(output: OutputFlags, read: Sequence[str], console: Console) -> tupl
             console=console,
             kinds=("run",),
             default="json",
-            by_this_process=False,
+            by_this_process=can_supervise(),  # else the script's process starts another one
         )
     )
 

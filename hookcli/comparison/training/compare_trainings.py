@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.comparison.tolerance import Tolerances
-from hookcli.comparison.training.observed import Observed, observe
+from hookcli.comparison.training.observed import Observed, observe, shifted
 from hookcli.comparison.training.parting import SideNames, parting
 from hookcli.comparison.training.record_pairs import RecordPair, pair_records
+from hookcli.comparison.training.resumed import Resumed, find_resumed, resume_diff
 from hookcli.comparison.training.run_settings import settings_of
 from hookcli.comparison.training.step_pairs import StepPairs
 from hookcli.comparison.training.training_diff import (
@@ -17,6 +18,7 @@ from hookcli.comparison.training.training_diff import (
     GradientDiff,
     Parting,
     RecordDiff,
+    ResumeDiff,
     StepDiff,
     TrainingDiff,
     TrainingSide,
@@ -41,11 +43,15 @@ def compare_trainings(
     """
     limits, sides = tolerances or Tolerances(), names or SideNames()
     pairs = pair_records(a.records, b.records)
-    compared = [_record(pair, limits) for pair in pairs]
+    found = [_resumed(a, b, pair) for pair in pairs]
+    compared = [_record(pair, limits, resumed) for pair, resumed in zip(pairs, found, strict=True)]
     rows = tuple(row for row, _ in compared)
+    resume = _first_resume(found, rows, sides)
     first = _first(compared, sides)
     settings = tuple(settings_of(a, b, pairs))
     reasons = tuple(_reasons(a, b, rows, sides))
+    if resume is not None and resume.lost is not None:
+        reasons = (f"{resume.lost} not restored", *reasons)
     return TrainingDiff(
         schema=RUN_DIFF,
         verdict="different" if reasons else "same",
@@ -56,7 +62,32 @@ def compare_trainings(
         first=first,
         records=rows,
         warnings=tuple(_warnings(a, b, compared, sides)),
+        resume=resume,
     )
+
+
+def _resumed(a: TrainingReport, b: TrainingReport, pair: RecordPair) -> Resumed | None:
+    """Return where one of two records goes on from the other."""
+    ours, theirs = (None if side is None else side.training for side in (pair.a, pair.b))
+    if pair.a is None or pair.b is None or ours is None or theirs is None:
+        return None
+    shapes = [{row.name: row.shape for row in side.parameters} for side in (pair.a, pair.b)]
+    if shapes[0] != shapes[1]:  # another model, which may begin with some of the weights
+        return None
+    return find_resumed(a, b, (ours.record, theirs.record))
+
+
+def _first_resume(
+    found: Sequence[Resumed | None], rows: Sequence[RecordDiff], names: SideNames
+) -> ResumeDiff | None:
+    """Return the first record that was not restored; else the first that was resumed."""
+    diffs = [
+        resume_diff(resumed, row.a or "", names, has_parted=row.first is not None)
+        for resumed, row in zip(found, rows, strict=True)
+        if resumed is not None
+    ]
+    lost = [diff for diff in diffs if diff.lost is not None]
+    return next(iter([*lost, *diffs]), None)
 
 
 def _side(report: TrainingReport) -> TrainingSide:
@@ -64,10 +95,16 @@ def _side(report: TrainingReport) -> TrainingSide:
     return TrainingSide(report.script, report.tracking, report.environment, names)
 
 
-def _record(pair: RecordPair, tolerances: Tolerances) -> tuple[RecordDiff, StepPairs | None]:
+def _record(
+    pair: RecordPair, tolerances: Tolerances, resumed: Resumed | None
+) -> tuple[RecordDiff, StepPairs | None]:
     if pair.a is None or pair.b is None:
         return _alone(pair), None
     a, b = observe(pair.a), observe(pair.b)
+    if resumed is not None and resumed.side == "b":
+        b = shifted(b, resumed.offset)
+    elif resumed is not None:
+        a = shifted(a, resumed.offset)
     steps = StepPairs(a, b, tolerances)
     walk = _Walk(steps)
     status: RowStatus = walk.status()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hookcli.report.events import EventRow, Streamed
@@ -94,6 +94,21 @@ def observe(report: Report) -> Observed:
         ratios=ratios,
         events=events,
         layers_step=min(info.sampled, default=None) if report.layers else None,
+    )
+
+
+def shifted(observed: Observed, offset: int) -> Observed:
+    """Return a record that goes on from another one, with the step numbers of that one."""
+    sampled = tuple(step + offset for step in observed.info.sampled)
+    layers = observed.layers_step
+    return replace(
+        observed,
+        info=replace(observed.info, sampled=sampled),
+        steps={step + offset: row for step, row in observed.steps.items()},
+        notes={step + offset: note for step, note in observed.notes.items()},
+        ratios={step + offset: ratio for step, ratio in observed.ratios.items()},
+        events={step + offset: events for step, events in observed.events.items()},
+        layers_step=None if layers is None else layers + offset,
     )
 
 

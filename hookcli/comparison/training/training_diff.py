@@ -144,6 +144,37 @@ class Parting:
 
 
 @dataclass(frozen=True, slots=True)
+class LostItem:
+    """A part of the state that differs: its fingerprints or its values; None if it is missing."""
+
+    name: str
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeDiff:
+    """One training goes on from a checkpoint of the other.
+
+    `resumed` is the side that does. The other one had saved it at the line `place` before its
+    `step`, and the first step of the resumed one is `start`: steps are compared so shifted.
+    `compared` are the groups of the state that both have, or one has. `lost` is the first of them
+    that was not restored, and `items` are its parts that differ; None if no such group is known.
+    """
+
+    record: str
+    resumed: Literal["a", "b"]
+    step: Index
+    start: Index
+    place: str | None
+    compared: tuple[str, ...]
+    lost: str | None
+    items: tuple[LostItem, ...]
+    sentence: str
+    advice: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingSide:
     """The script of A or B, and how it ran."""
 
@@ -158,7 +189,8 @@ class TrainingDiff:
     """The comparison of two trainings.
 
     `reasons` tell why they are different, the most important first. `settings` differ, which alone
-    does not make the trainings different.
+    does not make the trainings different. `resume` is of the first record in which one of the two
+    goes on from the other.
     """
 
     schema: Literal["hookcli.rundiff/1"]
@@ -170,3 +202,4 @@ class TrainingDiff:
     first: Parting | None
     records: tuple[RecordDiff, ...]
     warnings: tuple[str, ...] = ()
+    resume: ResumeDiff | None = None

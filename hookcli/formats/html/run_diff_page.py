@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hookcli.comparison.training.training_diff import Parting, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.trainings import pairs
@@ -33,13 +35,29 @@ def _header(diff: TrainingDiff, view: View) -> Header:
         facts=lines.head(diff),
         state="good" if diff.verdict == "same" else "error",
         verdict=lines.last_line(diff),
-        findings=() if diff.first is None else (_finding(diff, diff.first),),
+        findings=tuple(_findings(diff)),
         notes=lines.notes(diff, Selected((), [], [], 0, 0), view),
     )
 
 
 def _record(diff: TrainingDiff, first: Parting) -> int:
     return next((i for i, row in enumerate(diff.records) if row.a == first.record), 0)
+
+
+def _findings(diff: TrainingDiff) -> Iterator[Finding]:
+    resume = diff.resume
+    if resume is not None and resume.lost is not None:
+        row = next((i for i, one in enumerate(diff.records) if one.a == resume.record), 0)
+        yield Finding(
+            severity="not restored",
+            sentence=escape(sentence(resume.sentence)),
+            advice=escape(resume.advice or ""),
+            link=link(tab="steps", record=row, step=resume.step),
+            label="show it",
+            place="" if resume.place is None else place(resume.place),
+        )
+    if diff.first is not None:
+        yield _finding(diff, diff.first)
 
 
 def _finding(diff: TrainingDiff, first: Parting) -> Finding:

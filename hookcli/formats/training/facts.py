@@ -179,6 +179,7 @@ _ENDINGS: dict[str, Callable[[TrainingReport], str]] = {
     "interrupted": lambda report: "interrupted",
     "max_steps": lambda report: f"ended by --max-steps {report.tracking.max_steps}",
     "stopped": lambda report: f"stopped by --stop-on {escape(report.tracking.stop_on or '')}",
+    "signal": lambda report: f"ended by {escape(report.script.error or 'a signal')}",
     "running": lambda _report: "still running",
     "unknown": lambda _report: "no end was recorded",
 }

@@ -24,7 +24,10 @@ def _side(side: TrainingSide, steps: list[int | None]) -> str:
     ]
     text = f"{escape(command)}: {join_names(records) or 'no training'}"
     ended = side.script.ended
-    return text if ended == "completed" else f"{text}, ended by {ended.replace('_', ' ')}"
+    if ended == "completed":
+        return text
+    how = escape(side.script.error or "") if ended == "signal" else ended.replace("_", " ")
+    return f"{text}, ended by {how}"
 
 
 def head(diff: TrainingDiff) -> list[tuple[str, str]]:
@@ -38,11 +41,11 @@ def head(diff: TrainingDiff) -> list[tuple[str, str]]:
 
 
 def first(diff: TrainingDiff) -> list[tuple[str, str]]:
-    """Return (label, text) lines about where the trainings part."""
-    found = diff.first
+    """Return (label, text) lines about what was not restored, and where the trainings part."""
+    found, lines = diff.first, _resume(diff)
     if found is None:
-        return []
-    lines = [("First difference", escape(found.sentence))]
+        return lines
+    lines.append(("First difference", escape(found.sentence)))
     for label, line in (("in A", found.place), ("in B", found.other_place)):
         if line is not None:
             lines.append((label, place(line)))
@@ -50,6 +53,19 @@ def first(diff: TrainingDiff) -> list[tuple[str, str]]:
         lines.append(("meaning", escape(found.meaning)))
     if found.advice is not None:
         lines.append((TRY, escape(found.advice)))
+    return lines
+
+
+def _resume(diff: TrainingDiff) -> list[tuple[str, str]]:
+    """Return lines about a group of the state that was lost between the trainings."""
+    resume = diff.resume
+    if resume is None or resume.lost is None:
+        return []
+    lines = [("Not restored", escape(resume.sentence))]
+    if resume.place is not None:
+        lines.append(("saved at", place(resume.place)))
+    if resume.advice is not None:
+        lines.append((TRY, escape(resume.advice)))
     return lines
 
 
@@ -66,6 +82,8 @@ def totals(diff: TrainingDiff) -> list[str]:
 def notes(diff: TrainingDiff, rows: Selected, view: View) -> list[str]:
     """Return the notes below the tables."""
     lines = [escape(text) for text in diff.warnings]
+    if diff.resume is not None and diff.resume.lost is None:
+        lines.append(escape(diff.resume.sentence))
     if rows.hidden_steps:
         lines.append(f"{counted(rows.hidden_steps, 'step')} not shown: pass `-f json` to see all")
     if rows.hidden_gradients:

@@ -65,9 +65,15 @@ class JournalFile:
         """Open the file again if the script has closed its descriptor; raises OSError."""
         if self._identity is not None and self._now() == self._identity:
             return
-        self.handle = _high(os.open(self.path, _FLAGS))
-        lock_file(self.handle)
+        flags = _FLAGS & ~getattr(os, "O_NOFOLLOW", 0) if self._is_unnamed() else _FLAGS
+        self.handle = _high(os.open(self.path, flags))
+        if not self._is_unnamed():
+            lock_file(self.handle)
         self._identity, self.size = self._now(), os.fstat(self.handle).st_size
+
+    def _is_unnamed(self) -> bool:
+        """Return whether the path is that of a descriptor in another process."""
+        return self.path.startswith("/proc/")
 
     def append(self, data: bytes) -> None:
         """Write entries. They are complete, or the file is as it was before.
@@ -88,13 +94,17 @@ class JournalFile:
         self.size = before + len(data)
 
     def replace(self, data: bytes) -> None:
-        """Write the file again, whole or not at all.
+        """Write the file again, whole or not at all; one without a name in place.
 
         Raises
         ------
         OSError : it cannot be written; the file is as it was.
         """
         self._check()
+        if self._is_unnamed():  # no file can take its place
+            os.ftruncate(self.handle, 0)
+            self.append(data)
+            return
         folder, name = os.path.split(self.path)
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:40]}.", dir=folder)
         try:

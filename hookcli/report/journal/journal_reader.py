@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from hookcli.errors import RequestError
 from hookcli.report.journal.journal_entries import JOURNAL_SCHEMA, MOST_ROWS
-from hookcli.report.training import TrainingReport
+from hookcli.report.training import ScriptInfo, TrainingReport
 from hookcli.sentences import cannot_read
 from hookcli.system.file_lock import is_locked
 
@@ -199,12 +199,27 @@ class JournalReader:
 
     def last_words(self, report: TrainingReport, ended: Ended) -> str:
         """Return how far the training was at the last entry, and when that was."""
+        so_far = self._last_entry(report)
+        if ended == "running":
+            return f"the training still runs: {so_far}"
+        return f"no end was recorded: {so_far}"
+
+    def _last_entry(self, report: TrainingReport) -> str:
         steps = [r.training.total for r in report.records if r.training is not None]
         last = f"step {max(steps) - 1:,}" if any(steps) else "no step"
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(self.at))
-        if ended == "running":
-            return f"the training still runs: last entry {when} UTC, {last}"
-        return f"no end was recorded: last entry {when} UTC, {last}"
+        return f"last entry {when} UTC, {last}"
+
+    def ended_report(self, script: ScriptInfo) -> TrainingReport:
+        """Return the report of a script whose process has ended; raises RequestError as `report`.
+
+        If the script could not make its report, `script` tells how it ended.
+        """
+        report = self.report()
+        if self.is_final:
+            return report
+        why = f"the process of the script ended before its report: {self._last_entry(report)}"
+        return replace(report, script=script, warnings=(why, *report.warnings[1:]))
 
     def _document(self, ended: Ended) -> dict[str, Any]:
         """Return the last report with the rows of all steps, as it is in JSON."""

@@ -26,5 +26,5 @@ def left_report(report: TrainingReport) -> str:
         for record in report.records
     )
     slim = dataclasses.replace(report, records=records, others=(), facts=None, looked_for=None,
-                                compiler=None)  # fmt: skip
+                                compiler=None, states=None)  # fmt: skip
     return training_to_json(slim)

@@ -8,6 +8,7 @@ from typing import Any
 
 from hookcli.refusals import is_short_of, raise_if_external
 from hookcli.report.measured.compiler import CompilerAccount
+from hookcli.report.training import TrainingState
 from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batch_contents import BatchContents
@@ -35,6 +36,7 @@ from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
+from hookcli.training.observers.training_states import TrainingStates
 
 _METHODS = ("constructed", "before_step", "finish")
 
@@ -63,6 +65,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     Seeds,
     StepOrder,
     TrainedParts,
+    TrainingStates,
 )
 
 
@@ -118,6 +121,11 @@ class Observers:
         """Return what torch.compile did; None if nothing was compiled."""
         found = (one.account() for one in self.all if isinstance(one, Compiler))
         return next(found, None)
+
+    def states(self) -> tuple[TrainingState, ...]:
+        """Return the states that the training started from and was saved in."""
+        found = (one for one in self.all if isinstance(one, TrainingStates))
+        return tuple(row for one in found if not one.is_dropped for row in one.rows())
 
     def looked_for(self) -> dict[str, int]:
         """Return the kinds of facts that were looked for, and how often.

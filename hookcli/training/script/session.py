@@ -7,6 +7,7 @@ import sys
 
 from hookcli.system.null_device import open_null
 from hookcli.training.script.ending import Ignored, ending
+from hookcli.training.script.handover import ENDED, REPORT, SETTLED, hand_over
 from hookcli.training.script.held_signals import HeldSignals, call_handlers
 from hookcli.training.script.own_imports import UserFolders, own_imports
 from hookcli.training.script.say import say
@@ -168,6 +169,7 @@ class ScriptSession:
         if self._getpid() != self._pid:
             return
         with UnmarkedCode(), own_imports():
+            self._hand_over(ENDED, _ending())
             status = self._report_and_deliver()
         if status == FOUND and not ending.status:
             _flush()
@@ -181,10 +183,26 @@ class ScriptSession:
         except Exception as error:  # noqa: BLE001
             self._fail("the report is not written", error)
         except KeyboardInterrupt:
+            self._hand_over(SETTLED, None)
             say(_INTERRUPTED)
         return 0
 
+    def _hand_over(self, kind: bytes, value: Any) -> bool:
+        """Hand something over to the process that waits for this one; return whether that worked.
+
+        Where no process waits, this one starts another one, which judges the report.
+        """
+        path = self._boot.get("handover")
+        if path is None:
+            return False
+        try:
+            hand_over(path, kind, value)
+        except OSError:  # a full disk, or the script has another user now
+            return False
+        return True
+
     def _without_report(self) -> None:
+        self._hand_over(SETTLED, None)
         journal = self._boot.get("journal")
         if journal is not None:  # it has nothing of a training
             os.unlink(journal)  # noqa: PTH108
@@ -211,11 +229,14 @@ class ScriptSession:
     def _deliver(self, report: str) -> int:
         """Have another process judge, render and write the report, and return its verdict.
 
-        The verdict comes through a pipe. The status of a process is lost if the script ignores
-        SIGCHLD, or if one of its threads waits for any child.
+        The process that waits for this one does it, if there is one, after this one has ended.
+        Else the verdict comes through a pipe. The status of a process is lost if the script
+        ignores SIGCHLD, or if one of its threads waits for any child.
         """
         _flush()
         others = self._others()
+        if self._hand_over(REPORT, [report.encode(), *others]):
+            return 0
         parts = [self._boot["end"], report.encode(), b"%d" % len(others), *others]
         try:
             with StandardStreams(), Pipe() as pipe:
@@ -235,6 +256,7 @@ class ScriptSession:
         if verdict is None:
             _keep(report, "the process that writes it has ended early")
             return 0
+        self._hand_over(SETTLED, None)
         return verdict
 
     def _others(self) -> list[bytes]:
@@ -263,6 +285,11 @@ class ScriptSession:
             )
         finally:
             self._held.noted_again()
+
+
+def _ending() -> dict[str, Any]:
+    names = "ended", "status", "error", "place"
+    return {name: getattr(ending, name) for name in names}
 
 
 def _end(child: Any) -> None:

@@ -61,6 +61,7 @@ def commands(monkeypatch, line, *args, flags=()):
         return 0
 
     monkeypatch.setattr(launch, "_replace", replace)
+    monkeypatch.setattr(launch, "can_supervise", lambda: False)
     monkeypatch.setattr(launch, "interpreter_flags", lambda: list(flags))
     status, _, err = line("run", "--python", PYTHON, *args)
     assert seen, (status, err)

@@ -321,6 +321,7 @@ def test_eager_disables_the_compiler(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     seen = []
     monkeypatch.setattr(launch, "_replace", lambda *args: seen.append(args) or 0)
+    monkeypatch.setattr(launch, "can_supervise", lambda: False)
     for options in ([], ["--eager"]):
         assert line("run", *options, "train.py")[0] == 0
         os.close(int(seen[-1][1][-2]))

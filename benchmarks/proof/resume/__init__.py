@@ -1,0 +1,1 @@
+"""Resumed trainings, right ones and those that lost a part of their state."""

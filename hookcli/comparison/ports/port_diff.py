@@ -84,7 +84,16 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         weight_rows(a, b, values, settings.made, walk, cast=cast, graded=_has_one_loss(a, b))
     )
     inside = PortFinder(
-        walk, order, pairs, matches, fused, layers, values, states, settings.exact
+        walk,
+        order,
+        pairs,
+        matches,
+        fused,
+        layers,
+        values,
+        states,
+        settings.exact,
+        agree=not differs,
     ).first()
     found = (inside or _of_output(output)) if differs else _of_gradients(states, a)
     is_inside = inside is not None and not differs

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hookcli.comparison.ports.maps.names import likeness, rank_of_part, same_role
+from hookcli.comparison.ports.maps.names import likeness, number_of, rank_of_part, same_role
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit
 from hookcli.report.values import Shape
 from hookcli.spec.request import MadeTensor, WeightPart
@@ -64,6 +64,8 @@ def fit_units(ours: Sequence[Unit], theirs: Sequence[Unit]) -> UnitFit | None:
 
 def _alike(a: Unit, b: Unit) -> float:
     score = likeness(a.module, b.module)
+    number = number_of(a.module)
+    score += 0.05 * (number != "" and number == number_of(b.module))
     return score + (0.25 if a.type == b.type else 0.0)
 
 

@@ -8,19 +8,24 @@ left out, since the two models call them in another order, are paired by shapes 
 from __future__ import annotations
 
 import itertools
+import os.path
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit, fit_units, is_leaf_of
-from hookcli.comparison.ports.maps.names import likeness
+from hookcli.comparison.ports.maps.fitter import UnitFitter
+from hookcli.comparison.ports.maps.names import likeness, meaning, number_of, rank_of_part
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit, units_of
-from hookcli.report.report import Report
+from hookcli.report.report import BufferRow, ParameterRow, Report
 from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
+_GATE = 3  # ranks of q, k and v are less, those of gate and up are not
 _LEAST = 0.3  # likeness of names of modules that are not aligned
+# Last names of tensors that do not tell which of a module they are.
+_ANY_LEAF = {"weight", "gamma", "scale", "lambda1", "bias", "beta"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,15 @@ class InferredMap:
 def infer_map(a: Report, b: Report) -> InferredMap:
     """Return which tensors of A make those of B."""
     ours, theirs = units_of(a), units_of(b)
-    pairs = _aligned(ours, theirs)
-    pairs = _with_left(pairs, ours, theirs)
+    fitter = UnitFitter(a, b)
+    pairs = _best_aligned(ours, theirs, fitter)
+    pairs = _with_left_parts(pairs, ours, theirs, fitter)
+    pairs = _with_left(pairs, ours, theirs, fitter)
     made: Made = {}
     for pair in pairs:
         made.update(pair.fit.made)
     _add_shared(made, a, b)
+    _add_namesakes(made, a, b)
     _add_left(made, a, b)
     _add_buffers(made, pairs, a, b)
     used = {source.name for row in made.values() for source in row.parts}
@@ -69,8 +77,8 @@ class _Pair:
 class _Fits:
     """The fits of units, each computed once."""
 
-    def __init__(self, ours: Sequence[Unit], theirs: Sequence[Unit]) -> None:
-        self._ours, self._theirs = ours, theirs
+    def __init__(self, ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> None:
+        self._ours, self._theirs, self._fitter = ours, theirs, fitter
         self._shapes = tuple(
             [tuple(sorted(map(_size, unit.tensors))) for unit in units] for units in (ours, theirs)
         )
@@ -81,7 +89,7 @@ class _Fits:
             return None
         if len(ours) != len(theirs) and not set(ours) & set(theirs):
             return None
-        return fit_units((self._ours[i],), (self._theirs[j],))
+        return self._fitter.fit((self._ours[i],), (self._theirs[j],))
 
     def joined(self, i: int, j: int, count: int) -> UnitFit | None:
         if i < count:
@@ -90,7 +98,7 @@ class _Fits:
         whole = self._theirs[j - 1]
         if not _are_whole(parts, whole):
             return None
-        return fit_units(parts, (whole,))
+        return self._fitter.fit(parts, (whole,))
 
     def split(self, i: int, j: int, count: int) -> UnitFit | None:
         if j < count:
@@ -99,7 +107,7 @@ class _Fits:
         whole = self._ours[i - 1]
         if not _are_whole(parts, whole):
             return None
-        return fit_units((whole,), parts)
+        return self._fitter.fit((whole,), parts)
 
 
 def _are_whole(parts: Sequence[Unit], whole: Unit) -> bool:
@@ -118,12 +126,24 @@ def _size(tensor: OwnTensor) -> int:
     return total
 
 
-def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
-    """Return the pairs of the best alignment in the order of calls."""
+def _best_aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> list[_Pair]:
+    """Return the pairs in the order of calls, or in that in which modules were added if more fit.
+
+    Two implementations may call the layers of a block in another order, such as a shortcut before
+    or after the convolutions, and still have added them to the block in the same order.
+    """
+    called = _aligned(ours, theirs, fitter)
+    by_number = (sorted(units, key=lambda unit: unit.number) for units in (ours, theirs))
+    added = _aligned(*by_number, fitter)
+    return max(called, added, key=lambda pairs: round(sum(pair.fit.score for pair in pairs), 6))
+
+
+def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> list[_Pair]:
+    """Return the pairs of the best alignment in this order."""
     n, m = len(ours), len(theirs)
     if n * m > _MOST:
-        return _of_equal_names(ours, theirs)
-    fits = _Fits(ours, theirs)
+        return _of_equal_names(ours, theirs, fitter)
+    fits = _Fits(ours, theirs, fitter)
     best = [[0.0] * (m + 1) for _ in range(n + 1)]
     step: list[list[tuple[int, int, UnitFit | None]]] = [
         [(0, 0, None)] * (m + 1) for _ in range(n + 1)
@@ -139,7 +159,7 @@ def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
             pairs.append(_Pair(tuple(ours[i - back : i]), tuple(theirs[j - along : j]), found))
         i, j = i - back, j - along
     pairs.reverse()
-    return _permuted(pairs)
+    return _permuted(pairs, fitter)
 
 
 def _best_step(
@@ -163,24 +183,26 @@ def _best_step(
     return max(choices, key=lambda choice: choice[0])
 
 
-def _of_equal_names(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
+def _of_equal_names(
+    ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
     there = {unit.module: unit for unit in theirs}
     pairs = []
     for unit in ours:
         other = there.get(unit.module)
-        found = None if other is None else fit_units((unit,), (other,))
+        found = None if other is None else fitter.fit((unit,), (other,))
         if other is not None and found is not None:
             pairs.append(_Pair((unit,), (other,), found))
     return pairs
 
 
-def _permuted(pairs: Sequence[_Pair]) -> list[_Pair]:
+def _permuted(pairs: Sequence[_Pair], fitter: UnitFitter) -> list[_Pair]:
     """Exchange neighbours of one shape, such as q, k and v, if their names fit better so."""
     result: list[_Pair] = []
     for _, run in itertools.groupby(pairs, key=_kind):
         members = list(run)
         for start in range(0, len(members), 3):
-            result += _best_order(members[start : start + 3])
+            result += _best_order(members[start : start + 3], fitter)
     return result
 
 
@@ -194,14 +216,14 @@ def _kind(pair: _Pair) -> tuple[object, ...]:
     return (*around, shapes)
 
 
-def _best_order(members: list[_Pair]) -> list[_Pair]:
+def _best_order(members: list[_Pair], fitter: UnitFitter) -> list[_Pair]:
     if len(members) < 2:
         return members
     best, score = members, sum(pair.fit.score for pair in members)
     for order in itertools.permutations(range(len(members))):
         found = []
         for pair, i in zip(members, order, strict=True):
-            other = fit_units(pair.ours, members[i].theirs)
+            other = fitter.fit(pair.ours, members[i].theirs)
             if other is None:
                 break
             found.append(_Pair(pair.ours, members[i].theirs, other))
@@ -212,15 +234,65 @@ def _best_order(members: list[_Pair]) -> list[_Pair]:
     return best
 
 
-def _with_left(pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
-    """Add pairs of the units that the alignment left out: in another order of calls."""
+def _with_left_parts(
+    pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
+    """Add a layer that is left and its parts that are: q, k and v with norms called in between."""
+    left_a, left_b = _left(pairs, ours, theirs)
+    found = [
+        *(_Pair((whole,), parts, fit_) for whole, parts, fit_ in _wholes(left_a, left_b, fitter)),
+        *(
+            _Pair(parts, (whole,), fit_)
+            for whole, parts, fit_ in _wholes(left_b, left_a, fitter, back=True)
+        ),
+    ]
+    return [*pairs, *found]
+
+
+def _left(
+    pairs: Sequence[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit]
+) -> tuple[list[Unit], list[Unit]]:
+    """Return the units of both that no pair has."""
     taken_a = {unit.module for pair in pairs for unit in pair.ours}
     taken_b = {unit.module for pair in pairs for unit in pair.theirs}
-    left_a = [unit for unit in ours if unit.module not in taken_a]
-    left_b = [unit for unit in theirs if unit.module not in taken_b]
+    return (
+        [unit for unit in ours if unit.module not in taken_a],
+        [unit for unit in theirs if unit.module not in taken_b],
+    )
+
+
+def _wholes(
+    wholes: Sequence[Unit], others: Sequence[Unit], fitter: UnitFitter, *, back: bool = False
+) -> Iterator[tuple[Unit, tuple[Unit, ...], UnitFit]]:
+    """Yield each unit that others of one module make, in order; `back`: they are A's."""
+    groups: dict[tuple[str, bool], list[Unit]] = {}
+    for unit in others:
+        module, _, name = unit.module.rpartition(".")
+        rank = rank_of_part(name)
+        if rank is not None:
+            groups.setdefault((module, rank < _GATE), []).append(unit)
+    free = [tuple(group) for group in groups.values() if len(group) in _PARTS]
+    for whole in wholes:
+        for parts in free:
+            if not _are_whole(parts, whole):
+                continue
+            found = fitter.fit(parts, (whole,)) if back else fitter.fit((whole,), parts)
+            if found is not None:
+                free.remove(parts)
+                yield whole, parts, found
+                break
+
+
+def _with_left(
+    pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
+    """Add pairs of the units that the alignment left out: in another order of calls."""
+    left_a, left_b = _left(pairs, ours, theirs)
+    taken_a: set[str] = set()
+    taken_b: set[str] = set()
     found = []
     for (i, a), (j, b) in itertools.product(enumerate(left_a), enumerate(left_b)):
-        one = fit_units((a,), (b,))
+        one = fitter.fit((a,), (b,))
         if one is not None:
             place = abs(i / max(len(left_a), 1) - j / max(len(left_b), 1))
             found.append((one.score - place, -i, _Pair((a,), (b,), one)))
@@ -262,6 +334,65 @@ def _add_shared(made: Made, a: Report, b: Report) -> None:
             made[row.name] = MadeTensor(row.name, (WeightPart(best.name),))
 
 
+def _add_namesakes(made: Made, a: Report, b: Report) -> None:
+    """Add single tensors that are left, if one of A and one of B alone have a name and a place.
+
+    The place is the nearest module around both of which other tensors are counterparts; the name is
+    what the path from there says: "layer_scale_1" and "layer_scale_1.gamma".
+    """
+    used = {source.name for row in made.values() for source in row.parts}
+    ours = [row for row in a.parameters if row.name not in used]
+    theirs = [row for row in b.parameters if row.name not in made]
+    around = _counterparts(made)
+    named: dict[tuple[object, ...], list[ParameterRow]] = {}
+    for row in ours:
+        for module, there in around.items():
+            if row.name.startswith(f"{module}."):
+                named.setdefault((there, *_said(row.name[len(module) + 1 :])), []).append(row)
+    found: list[tuple[ParameterRow, ParameterRow]] = []
+    for row in theirs:
+        for place in _callers_of(row.name):
+            own = named.get((place, *_said(row.name[len(place) + 1 :])), [])
+            if len(own) == 1 and fit(own[0].shape, row.shape) is not None:
+                found.append((own[0], row))
+                break
+    sources = Counter(own.name for own, _ in found)
+    for own, row in found:
+        if sources[own.name] == 1:
+            turned = fit(own.shape, row.shape) == "turned"
+            made[row.name] = MadeTensor(row.name, (WeightPart(own.name, turned),))
+
+
+def _said(path: str) -> tuple[object, ...]:
+    """Return what a path says of a tensor: its words, without a last one that names any weight."""
+    module, _, leaf = path.rpartition(".")
+    stem = module if module and leaf in _ANY_LEAF else path
+    return (meaning(stem), number_of(stem))
+
+
+def _callers_of(name: str) -> Iterator[str]:
+    """Yield the modules around a tensor, the innermost first."""
+    module = name.rpartition(".")[0]
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def _counterparts(made: Made) -> dict[str, str]:
+    """Return for each module of A the innermost one of B that has all that is made of it."""
+    inside: dict[str, list[str]] = {}
+    for target, row in made.items():
+        for part in row.parts:
+            for module in _callers_of(part.name):
+                inside.setdefault(module, []).append(target)
+    found = {}
+    for module, targets in inside.items():
+        place = os.path.commonprefix([target.split(".") for target in targets])
+        if place and len(targets) > 1:
+            found[module] = ".".join(place)
+    return found
+
+
 def _add_left(made: Made, a: Report, b: Report) -> None:
     """Add single tensors that are left, such as biases that only one of the models has in a layer.
 
@@ -269,8 +400,9 @@ def _add_left(made: Made, a: Report, b: Report) -> None:
     shape are left in A and in B.
     """
     used = {source.name for row in made.values() for source in row.parts}
-    ours = [row for row in a.parameters if row.name not in used]
+    ours: list[ParameterRow | BufferRow] = [row for row in a.parameters if row.name not in used]
     theirs = [row for row in b.parameters if row.name not in made]
+    ours += _buffers_for(theirs, a)
     if not ours or not theirs or len(ours) * len(theirs) > _MOST:
         return
     counts = Counter(row.shape for row in ours), Counter(row.shape for row in theirs)
@@ -296,6 +428,22 @@ def _add_left(made: Made, a: Report, b: Report) -> None:
             turned = fit(ours[i].shape, theirs[j].shape) == "turned"
             part = WeightPart(ours[i].name, turned)
             made[theirs[j].name] = MadeTensor(theirs[j].name, (part,))
+
+
+def _buffers_for(left: Sequence[ParameterRow], a: Report) -> list[BufferRow]:
+    """Return the buffers of A that alone have the shape of a parameter of B, which alone has it.
+
+    Positions may be a buffer in one model and the weight of an embedding in the other.
+    """
+    wanted = Counter(row.shape for row in left)
+    there = Counter(row.shape for row in a.buffers)
+    return [
+        row
+        for row in a.buffers
+        if len(row.shape) > 1
+        and wanted[row.shape] == there[row.shape] == 1
+        and row.dtype in {other.dtype for other in left}
+    ]
 
 
 def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> None:

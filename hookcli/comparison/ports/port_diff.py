@@ -83,7 +83,7 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
     states = tuple(
         weight_rows(a, b, values, settings.made, walk, cast=cast, graded=_has_one_loss(a, b))
     )
-    inside = PortFinder(
+    finder = PortFinder(
         walk,
         order,
         pairs,
@@ -94,7 +94,8 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
         states,
         settings.exact,
         agree=not differs,
-    ).first()
+    )
+    inside = finder.first()
     found = (inside or _of_output(output)) if differs else _of_gradients(states, a)
     is_inside = inside is not None and not differs
     differs = differs or found is not None

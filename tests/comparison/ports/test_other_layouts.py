@@ -179,7 +179,7 @@ class GainModules(nn.Module):
         super().__init__()
         self.part = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 4))
         self.part.layer_scale = Gain()
-        self.layer_scale_1, self.layer_scale_2 = Gain(), Gain()
+        self.layer_scale_2, self.layer_scale_1 = Gain(), Gain()
 
     def forward(self, x):
         inner = self.part[2](self.part[1](self.part[0](self.part.layer_scale(x))))

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 
 from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit_units, is_leaf_of
 from hookcli.comparison.ports.maps.fitter import UnitFitter
-from hookcli.comparison.ports.maps.left_tensors import add_left, add_namesakes, add_shared
+from hookcli.comparison.ports.maps.left_tensors import (
+    add_buffers_for,
+    add_left,
+    add_namesakes,
+    add_shared,
+)
 from hookcli.comparison.ports.maps.names import likeness, rank_of_part
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit, units_of
 from hookcli.report.report import Report
@@ -50,6 +55,7 @@ def infer_map(a: Report, b: Report) -> InferredMap:
         made.update(pair.fit.made)
     add_shared(made, a, b)
     add_namesakes(made, a, b)
+    add_buffers_for(made, a, b)
     add_left(made, a, b)
     _add_buffers(made, pairs, a, b)
     used = {source.name for row in made.values() for source in row.parts}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from hookcli.comparison.ports.maps.fits import Made, fit
 from hookcli.comparison.ports.maps.names import likeness, meaning, number_of
-from hookcli.report.report import BufferRow, ParameterRow, Report
+from hookcli.report.report import ParameterRow, Report
 from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of tensors that are compared
@@ -44,9 +43,10 @@ def add_namesakes(made: Made, a: Report, b: Report) -> None:
     around = _counterparts(made)
     named: dict[tuple[object, ...], list[ParameterRow]] = {}
     for row in ours:
-        for module, there in around.items():
-            if row.name.startswith(f"{module}."):
-                named.setdefault((there, *_said(row.name[len(module) + 1 :])), []).append(row)
+        for module in _callers_of(row.name):
+            for place in around.get(module, ()):
+                key = (place, *_said(row.name[len(module) + 1 :]))
+                named.setdefault(key, []).append(row)
     found: list[tuple[ParameterRow, ParameterRow]] = []
     for row in theirs:
         for place in _callers_of(row.name):
@@ -76,20 +76,29 @@ def _callers_of(name: str) -> Iterator[str]:
         module = module.rpartition(".")[0]
 
 
-def _counterparts(made: Made) -> dict[str, str]:
-    """Return for each module of A the innermost one of B that has all that is made of it."""
-    inside: dict[str, list[str]] = {}
-    for target, row in made.items():
-        for part in row.parts:
-            for module in _callers_of(part.name):
-                inside.setdefault(module, []).append(target)
+def _counterparts(made: Made) -> dict[str, list[str]]:
+    """Return for each module of A those of B that have all that is made of it, and nothing else."""
+    pairs = [(part.name, target) for target, row in made.items() for part in row.parts]
+    ours, theirs = _inside(pairs), _inside((target, source) for source, target in pairs)
     found = {}
-    for module, targets in inside.items():
-        ends = min(targets).split("."), max(targets).split(".")
-        same = itertools.takewhile(lambda both: both[0] == both[1], zip(*ends, strict=False))
-        place = ".".join(part for part, _ in same)
-        if place and len(targets) > 1:
-            found[module] = place
+    for module, targets in ours.items():
+        places = [
+            place
+            for place in _callers_of(next(iter(targets)))
+            if all(target.startswith(f"{place}.") for target in targets)
+            and all(source.startswith(f"{module}.") for source in theirs[place])
+        ]
+        if places and len(targets) > 1:
+            found[module] = places
+    return found
+
+
+def _inside(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:
+    """Return for each module the second names of the pairs whose first name is inside it."""
+    found: dict[str, dict[str, None]] = {}
+    for name, other in pairs:
+        for module in _callers_of(name):
+            found.setdefault(module, {})[other] = None
     return found
 
 
@@ -100,9 +109,8 @@ def add_left(made: Made, a: Report, b: Report) -> None:
     shape are left in A and in B.
     """
     used = {source.name for row in made.values() for source in row.parts}
-    ours: list[ParameterRow | BufferRow] = [row for row in a.parameters if row.name not in used]
+    ours = [row for row in a.parameters if row.name not in used]
     theirs = [row for row in b.parameters if row.name not in made]
-    ours += _buffers_for(theirs, a)
     if not ours or not theirs or len(ours) * len(theirs) > _MOST:
         return
     counts = Counter(row.shape for row in ours), Counter(row.shape for row in theirs)
@@ -130,17 +138,19 @@ def add_left(made: Made, a: Report, b: Report) -> None:
             made[theirs[j].name] = MadeTensor(theirs[j].name, (part,))
 
 
-def _buffers_for(left: Sequence[ParameterRow], a: Report) -> list[BufferRow]:
-    """Return the buffers of A that alone have the shape of a parameter of B, which alone has it.
+def add_buffers_for(made: Made, a: Report, b: Report) -> None:
+    """Add parameters of B that are left, and alone have the shape that one buffer of A alone has.
 
     Positions may be a buffer in one model and the weight of an embedding in the other.
     """
+    used = {source.name for row in made.values() for source in row.parts}
+    left = [row for row in b.parameters if row.name not in made]
+    rivals = Counter(row.shape for row in a.parameters if row.name not in used)
     wanted = Counter(row.shape for row in left)
     there = Counter(row.shape for row in a.buffers)
-    return [
-        row
-        for row in a.buffers
-        if len(row.shape) > 1
-        and wanted[row.shape] == there[row.shape] == 1
-        and row.dtype in {other.dtype for other in left}
-    ]
+    buffers = {row.shape: row for row in a.buffers if there[row.shape] == 1}
+    for row in left:
+        buffer = buffers.get(row.shape)
+        alone = wanted[row.shape] == 1 and not rivals[row.shape] and len(row.shape) > 1
+        if alone and buffer is not None and buffer.dtype == row.dtype:
+            made[row.name] = MadeTensor(row.name, (WeightPart(buffer.name),))

@@ -26,6 +26,7 @@ from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
+_MORE = 1.5  # score that the order in which modules were added must gain: more than one pair
 _GATE = 3  # ranks of q, k and v are less, those of gate and up are not
 _LEAST = 0.3  # likeness of names of modules that are not aligned
 
@@ -138,7 +139,8 @@ def _best_aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitt
     called = _aligned(ours, theirs, fitter)
     in_order = [sorted(units, key=lambda unit: unit.number) for units in (ours, theirs)]
     added = _aligned(in_order[0], in_order[1], fitter)
-    return max(called, added, key=lambda pairs: round(sum(pair.fit.score for pair in pairs), 6))
+    scores = [sum(pair.fit.score for pair in pairs) for pairs in (called, added)]
+    return added if scores[1] > scores[0] + _MORE else called
 
 
 def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> list[_Pair]:

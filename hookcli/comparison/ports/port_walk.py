@@ -164,15 +164,20 @@ def paired(
     ours: Iterable[TensorSummary], theirs: Iterable[TensorSummary]
 ) -> list[tuple[TensorSummary, TensorSummary]]:
     """Return the tensors of two values that are counterparts: of one size, the nearest first."""
-    left = [one for one in theirs if _numel(one)]
-    found = []
-    for a in ours:
-        fitting = [b for b in left if _numel(a) == _numel(b) and _are_alike(a, b)]
-        if fitting:
-            best = min(fitting, key=lambda b: _far(a, b))
-            found.append((a, best))
-            left.remove(best)
-    return found
+    rows, others = list(ours), [one for one in theirs if _numel(one)]
+    fitting = [
+        (far, i, j)
+        for i, a in enumerate(rows)
+        for j, b in enumerate(others)
+        if _numel(a) == _numel(b) and _are_alike(a, b)
+        for far in [_far(a, b)]
+    ]
+    fitting.sort(key=lambda item: (item[0] if item[0] == item[0] else inf, *item[1:]))
+    found: dict[int, int] = {}
+    for _, i, j in fitting:
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(rows[i], others[found[i]]) for i in sorted(found)]
 
 
 def _far(a: TensorSummary, b: TensorSummary) -> float:

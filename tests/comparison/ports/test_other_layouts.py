@@ -402,3 +402,26 @@ def test_a_call_whose_result_the_code_uses_later_is_named():
     sentence = compared(ours, theirs, torch.randn(2, 4)).first.sentence
     assert "the input of block.w2 (Linear) and block.down_proj (Linear)" in sentence
     assert sentence.endswith("calls in between without a counterpart: block.act (GELU) in B")
+
+
+class Steps(nn.Module):
+    """Returns what each layer returns, or what the last does."""
+
+    def __init__(self, *, every):
+        super().__init__()
+        for name in "ab" if every else "xy":
+            self.add_module(name, nn.Linear(4, 4))
+        self.every = every
+
+    def forward(self, x):
+        first, second = self.children()
+        x = first(x).tanh()
+        return [x, second(x)] if self.every else second(x)
+
+
+def test_a_tensor_is_compared_with_the_nearest_of_those_that_a_returns():
+    batch = torch.randn(2, 4)
+    ours, theirs = loaded(Steps(every=True), Steps(every=False), batch)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(batch)[1], theirs(batch))
+    assert hookcli.diff(ours, theirs, batch).verdict == "same"

@@ -18,6 +18,7 @@ Fit: TypeAlias = Literal["same", "turned", "reshaped"]
 Made: TypeAlias = dict[str, MadeTensor]
 
 _LEAST = 0.3  # likeness of names of tensors, unless no others fit
+_HEADS = {0, 1, 2}  # ranks of q, k and v, which are not taken for each other
 # Layers whose weight has the input as its first dimension.
 _TURNED_TYPES = {"Conv1D"}
 
@@ -66,6 +67,9 @@ def _alike(a: Unit, b: Unit) -> float:
     score = likeness(a.module, b.module)
     number = number_of(a.module)
     score += 0.05 * (number != "" and number == number_of(b.module))
+    ranks = {rank_of_part(unit.module.rpartition(".")[2]) for unit in (a, b)}
+    if len(ranks) == 2 and ranks <= _HEADS:
+        score -= 1.0
     return score + (0.25 if a.type == b.type else 0.0)
 
 

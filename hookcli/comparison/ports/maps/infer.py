@@ -26,7 +26,7 @@ from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
-_MORE = 1.5  # score that the order in which modules were added must gain: more than one pair
+_MORE = 0.1  # score that the order in which modules were added must gain
 _GATE = 3  # ranks of q, k and v are less, those of gate and up are not
 _LEAST = 0.3  # likeness of names of modules that are not aligned
 

@@ -88,7 +88,7 @@ BROKEN = [
     ("{rule: dtype, dtype: float16, part: parameter, at: fc.bias}", "fc.bias is float32"),
     ("{rule: budget, parameters: 141}", "142 parameters exceed the limit of 141 by 0.7%"),
     ("{rule: budget, parameters: 10}", "142 parameters are 14.2 times the limit of 10"),
-    ("{rule: budget, flops: 100}", "times the limit of 100"),
+    ("{rule: budget, flops: 100}", "FLOPs in a forward exceed the limit of 100"),
     ("{rule: budget, calls: 3}", "4 calls of modules exceed the limit of 3"),
     ("{rule: firing_order, order: [norm, conv]}", "conv is before norm, expected after it"),
     ("{rule: firing_order, order: [conv, head]}", "head is missing after conv"),

@@ -1,9 +1,9 @@
 """What `hookcli.diff` says of two implementations: unchanged, and with one planted fault.
 
-`python -m benchmarks.proof.ports.rates [--json FILE] [NAMES]` loads the weights of the first model
-into the second through the map that hookcli infers, and compares them. The truth is plain PyTorch:
-whether the outputs agree. Where they do, each fault that fits is planted into the second model, and
-the first difference that is named is compared with its place.
+`python -m benchmarks.proof.ports.rates [--blind] [--json FILE] [NAMES]` loads the weights of the
+first model into the second through the map that hookcli infers, and compares them. The truth is
+plain PyTorch: whether the outputs agree. Where they do, each fault that fits is planted into the
+second model, and the first difference that is named is compared with its place.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 
 import hookcli
+from benchmarks.proof.ports.blind_pairs import BLIND
 from benchmarks.proof.ports.faults import FAULTS
 from benchmarks.proof.ports.pairs import PAIRS
 from hookcli.api.live_diff import _Live
@@ -151,12 +152,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json")
+    parser.add_argument("--blind", action="store_true", help="pairs not used in development")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
     rows, faults = [], []
-    for pair in PAIRS:
+    for pair in BLIND if given.blind else PAIRS:
         if given.names and not any(name in pair.name for name in given.names):
             continue
         if not pair.is_there:

@@ -94,6 +94,8 @@ class CallMatcher:
         for ours, theirs in self._groups:
             a = [by_name[0].get(module, []) for module in ours]
             b = [by_name[1].get(module, []) for module in theirs]
+            if len(a) == len(b) == 1 and _is_loop(a[0], b[0]):
+                continue
             for calls in zip(*a, *b, strict=False):
                 first, rest = calls[: len(a)], calls[len(a) :]
                 free = all(call.order in self._free_a for call in first)
@@ -181,10 +183,27 @@ class CallMatcher:
             content = frozenset(
                 partner_of[order] for order in within[0].get(call.order, ()) if order in partner_of
             )
-            fitting = [one for one in there.get(content, ()) if one.order in self._free_b]
+            fitting = [
+                one
+                for one in there.get(content, ())
+                if one.order in self._free_b and self._has_own_tensors(call, one)
+            ]
             if content and fitting:
                 best = min(fitting, key=lambda one: self._container_rank(call, one))
                 self._add((call,), (best,), "contents")
+
+    def _has_own_tensors(self, a: PortCall, b: PortCall) -> bool:
+        """Return whether the tensors of two modules themselves are inside the other.
+
+        The embedding that has the positions is not the counterpart of one inside a module that has
+        them.
+        """
+        for ours, theirs in self._groups:
+            if a.row.name in ours and any(not _is_within(name, b.row.name) for name in theirs):
+                return False
+            if b.row.name in theirs and any(not _is_within(name, a.row.name) for name in ours):
+                return False
+        return True
 
     def _container_rank(self, a: PortCall, b: PortCall) -> tuple[float, ...]:
         return (
@@ -223,6 +242,18 @@ def _add_up(ours: Sequence[PortCall], theirs: Sequence[PortCall]) -> bool:
         sum(call.outputs[0].numel for call in calls if call.outputs) for calls in (ours, theirs)
     ]
     return not all(sizes) or sizes[0] == sizes[1]
+
+
+def _is_within(name: str, module: str | None) -> bool:
+    """Return whether a module is this one, or inside it."""
+    return not module or name == module or name.startswith(f"{module}.")
+
+
+def _is_loop(ours: Sequence[PortCall], theirs: Sequence[PortCall]) -> bool:
+    """Return whether one side calls a cell for each step, where the other has one call."""
+    if len(ours) == len(theirs) or not ours or not theirs:
+        return False
+    return min(len(ours), len(theirs)) == 1 and not _sizes_fit(ours[0], theirs[0])
 
 
 def _by_module(calls: Iterable[PortCall]) -> dict[str, list[PortCall]]:

@@ -24,13 +24,25 @@ def is_port(a: Report, b: Report) -> bool:
 
     Calls of modules that have no parameters count too: an activation that has another name. A
     graph, traced or exported, keeps the names of its source, and lacks what nobody reads.
+
+    So are two models of which one has a layer, such as an LSTM, and the other a module of that name
+    that calls others, such as a loop of cells, and that returns fewer or more tensors.
     """
     if not _GRAPHS.isdisjoint({a.model.format, b.model.format}):
         return False
     pairs = paired_calls(a, b, alignment(a, b))
     taken = {row.order for row in pairs.values()}
-    return any(row.order not in pairs for row in a.layers) and any(
+    if any(row.order not in pairs for row in a.layers) and any(
         row.order not in taken for row in b.layers
+    ):
+        return True
+    callers = [{row.parent for row in report.layers} for report in (a, b)]
+    return any(
+        row.type != pairs[row.order].type
+        and (row.order in callers[0]) != (pairs[row.order].order in callers[1])
+        and len(row.outputs) != len(pairs[row.order].outputs)
+        for row in a.layers
+        if row.order in pairs
     )
 
 

@@ -83,9 +83,19 @@ def compare_ports(a: Report, b: Report, settings: PortSettings) -> Diff:
     states = tuple(
         weight_rows(a, b, values, settings.made, walk, cast=cast, graded=_has_one_loss(a, b))
     )
-    inside = PortFinder(
-        walk, order, pairs, matches, fused, layers, values, states, settings.exact
-    ).first()
+    finder = PortFinder(
+        walk,
+        order,
+        pairs,
+        matches,
+        fused,
+        layers,
+        values,
+        states,
+        settings.exact,
+        agree=not differs,
+    )
+    inside = finder.first()
     found = (inside or _of_output(output)) if differs else _of_gradients(states, a)
     is_inside = inside is not None and not differs
     differs = differs or found is not None

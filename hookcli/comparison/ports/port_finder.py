@@ -12,14 +12,16 @@ from dataclasses import dataclass
 
 from hookcli.comparison.diff import Fault, First, PortMatch, StateDiff
 from hookcli.comparison.first_difference import by_how_much, figure, named
-from hookcli.comparison.matching import Sketched
+from hookcli.comparison.matching import Sketched, leaves
 from hookcli.comparison.ports.fused import FusedCalls
 from hookcli.comparison.ports.port_walk import PortWalk
+from hookcli.comparison.ports.values import ValuePrint, apart, is_telling, print_of
 from hookcli.comparison.walk import CallMoment, Exact, ref
 from hookcli.report.report import LayerRow
 from hookcli.text import join_names
 
 _SHOWN = 3
+_NEXT = 3  # calls after one whose output the code between may change
 Stretch = tuple[tuple[str | None, str | None], tuple[str | None, str | None]]
 
 
@@ -36,6 +38,7 @@ class PortFinder:
 
     `pairs` are single counterparts by the order in A, `matches` those and the `fused` ones, and
     `weights` the rows of parameters. `exact` has the calls that were compared element by element.
+    `agree`: the models return the same, so that calls whose shapes differ do the same elsewhere.
     """
 
     def __init__(
@@ -49,7 +52,10 @@ class PortFinder:
         values: tuple[Sketched, Sketched],
         weights: Sequence[StateDiff],
         exact: Exact,
+        *,
+        agree: bool,
     ) -> None:
+        self._agree = agree
         self._walk, self._moments, self._pairs = walk, moments, pairs
         self._rows, self._values = rows, values
         self._by_order = tuple({row.order: row for row in side} for side in rows)
@@ -79,12 +85,38 @@ class PortFinder:
         positions beside one that does not. A fault would reach the next call.
         """
         moment = self._moments[index]
+        if self._agree and self._differs_in_shape(moment):
+            return True
         if moment.row.order not in self._callers:
-            return False
+            return moment.kind == "leave" and self._is_moved(moment.row)
         for later in self._moments[index + 1 :]:
             if later.row.order not in self._callers and self._walk.differences(later):
                 return later.kind == "enter" and self._walk.at(later) != "different"
         return False
+
+    def _differs_in_shape(self, moment: CallMoment) -> bool:
+        bad = [one for one in self._walk.differences(moment) if one.status == "different"]
+        return all(one.how == "shape" for one in bad)
+
+    def _is_moved(self, row: LayerRow) -> bool:
+        """Return whether what one side returns here soon goes into a call of the other.
+
+        The code between does in one model what the layer does in the other: an embedding that
+        scales beside one that does not. After a fault, the values do not meet again.
+        """
+        both = row, self._pairs[row.order]
+        limit = self._walk.limit_of(row)
+        for side in (0, 1):
+            own = self._prints(1 - side, both[1 - side], "outputs")[:1]
+            later = [one for one in self._rows[side] if one.order > both[side].order][:_NEXT]
+            fed = [known for one in later for known in self._prints(side, one, "inputs")]
+            if own and any(apart(own[0], known) <= limit for known in fed):
+                return True
+        return False
+
+    def _prints(self, side: int, row: LayerRow, part: str) -> list[ValuePrint]:
+        found = (print_of(one.shape, one.values) for one in leaves(row, part, self._values[side]))
+        return [one for one in found if one is not None and is_telling(one)]
 
     def _of_fused(self, fused: FusedCalls) -> PortFinding | None:
         """Return the difference of fused calls: of their inputs, or of what they return."""
@@ -225,13 +257,27 @@ class PortFinder:
         start = self._partner(after) or outer
         here = self._pairs[moment.row.order]
         end = here.order if moment.kind == "enter" else self._last_in(here) + 1
+        rows = [row for row in self._rows[1] if row.order not in self._matched_b]
         return names + [
             f"{named(ref(row))} in B"
-            for row in self._rows[1]
-            if start.order < row.order < end
-            and row.order not in self._matched_b
-            and not self._is_inside(row, start)
+            for row in rows
+            if (start.order < row.order < end and not self._is_inside(row, start))
+            or (outer.order < row.order < start.order and self._is_unused(row, outer, end))
         ]
+
+    def _is_unused(self, row: LayerRow, outer: LayerRow, end: int) -> bool:
+        """Return whether what a call in `outer` returns is no input of a call before `end`.
+
+        The code before `end` uses it then, although B calls other modules in between: an activation
+        of a gate, before the other layer that has the same input.
+        """
+        own = self._prints(1, row, "outputs")[:1]
+        if not own or not self._is_inside(row, outer):
+            return False
+        limit = self._walk.limit_of(self._by_order[0][max(self._pairs)])
+        later = [one for one in self._rows[1] if row.order <= one.order < end]
+        fed = [known for one in later for known in self._prints(1, one, "inputs")]
+        return all(apart(own[0], known) > limit for known in fed)
 
     def _is_inside(self, row: LayerRow, call: LayerRow) -> bool:
         parent = row.parent

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf, prod
 
 from hookcli.comparison.diff import ExactDiff, Status, TensorDiff
 from hookcli.comparison.matching import leaves
-from hookcli.comparison.ports.values import apart, print_of
+from hookcli.comparison.ports.values import apart, print_of, repeated_apart
 from hookcli.comparison.tolerance import (
     TensorSummary,
     Tolerances,
@@ -27,7 +28,8 @@ class PortWalk(Walk):
     """Goes through A's calls. A tensor that the counterpart does not have is passed over.
 
     `by_output` are calls that were matched since they return the same: what goes into them need not
-    be the same, if one of the two does the work of several calls of the other.
+    be the same, if one of the two does the work of several calls of the other. If any two calls
+    return the same, their inputs may have other shapes: one of the two pads or slices them itself.
 
     Two implementations of a module may take and return other things beside the values that count,
     such as masks and caches. Only if no tensor of a call without inner calls has a counterpart do
@@ -57,9 +59,13 @@ class PortWalk(Walk):
     def at(self, moment: CallMoment) -> Status | None:
         """Return the worst status at a moment; None without a counterpart or tensors."""
         order = moment.row.order
-        by_output = moment.kind == "enter" and order in self.by_output
-        if by_output and agrees(worst(self._outputs.get(order, ()))):
-            return None
+        outputs = self._outputs.get(order, ())
+        if moment.kind == "enter" and agrees(worst(outputs)):
+            by_shape = outputs and {
+                one.how for one in self._inputs.get(order, ()) if one.status == "different"
+            } == {"shape"}
+            if by_shape or order in self.by_output:
+                return None
         return super().at(moment)
 
     def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
@@ -95,12 +101,30 @@ class PortWalk(Walk):
         """Return the verdicts; only if `strict`, values without any counterpart are different."""
         pairs = paired(ours, theirs)
         if not pairs and ours and theirs and strict:
-            return (_of_shapes(ours[0], theirs[0]),)
+            repeated = self._repeated(ours, theirs, name)
+            return (_of_shapes(ours[0], theirs[0]) if repeated is None else repeated,)
         known = {(one.path, one.other_path): one for one in exact}
         return tuple(
             self._judge(a, b, self._limit(name, a, b), known.get((a.path, b.path)))
             for a, b in pairs
         )
+
+    def _repeated(
+        self, ours: Sequence[TensorSummary], theirs: Sequence[TensorSummary], name: str | None
+    ) -> TensorDiff | None:
+        """Return the verdict on a tensor that repeats one of the other: positions of each sample.
+
+        None if no tensor has the sums of another, times the number of repetitions.
+        """
+        for a in ours:
+            for b in theirs:
+                one, other = print_of(a.shape, a.values), print_of(b.shape, b.values)
+                limit = self._limit(name, a, b)
+                far = inf if one is None or other is None else repeated_apart(one, other)
+                if _are_alike(a, b) and _may_repeat(a.shape, b.shape) and far <= limit:
+                    found = lone(a, b)
+                    return replace(found, relative=far, limit=limit, how="values", status="close")
+        return None
 
     def _judge(
         self, a: TensorSummary, b: TensorSummary, limit: float, exact: ExactDiff | None
@@ -125,6 +149,13 @@ def _may_be_permuted(a: Shape, b: Shape) -> bool:
     return ours != theirs or len(set(ours)) < len(ours)
 
 
+def _may_repeat(a: Shape, b: Shape) -> bool:
+    """Return whether one shape is the other with sizes of 1 in place of some, or without them."""
+    small, large = sorted((a, b), key=lambda shape: prod(size or 0 for size in shape))
+    small = (1,) * (len(large) - len(small)) + small
+    return len(small) == len(large) and all(x in {1, y} for x, y in zip(small, large, strict=True))
+
+
 def _of_shapes(a: TensorSummary, b: TensorSummary) -> TensorDiff:
     return replace(lone(a, b), relative=None, how="shape", status="different")
 
@@ -133,15 +164,20 @@ def paired(
     ours: Iterable[TensorSummary], theirs: Iterable[TensorSummary]
 ) -> list[tuple[TensorSummary, TensorSummary]]:
     """Return the tensors of two values that are counterparts: of one size, the nearest first."""
-    left = [one for one in theirs if _numel(one)]
-    found = []
-    for a in ours:
-        fitting = [b for b in left if _numel(a) == _numel(b) and _are_alike(a, b)]
-        if fitting:
-            best = min(fitting, key=lambda b: _far(a, b))
-            found.append((a, best))
-            left.remove(best)
-    return found
+    rows, others = list(ours), [one for one in theirs if _numel(one)]
+    fitting = [
+        (far, i, j)
+        for i, a in enumerate(rows)
+        for j, b in enumerate(others)
+        if _numel(a) == _numel(b) and _are_alike(a, b)
+        for far in [_far(a, b)]
+    ]
+    fitting.sort(key=lambda item: (item[0] if item[0] == item[0] else inf, *item[1:]))
+    found: dict[int, int] = {}
+    for _, i, j in fitting:
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(rows[i], others[found[i]]) for i in sorted(found)]
 
 
 def _far(a: TensorSummary, b: TensorSummary) -> float:

@@ -80,6 +80,14 @@ def parts_apart(whole: ValuePrint, parts: Sequence[ValuePrint]) -> float:
     return _sums_apart(whole, total)
 
 
+def repeated_apart(a: ValuePrint, b: ValuePrint) -> float:
+    """Return the same of a tensor and one that may be that one several times, by their sums."""
+    small, large = sorted((a, b), key=lambda one: one.numel)
+    if not small.numel or large.numel % small.numel:
+        return math.inf
+    return parts_apart(large, [small] * (large.numel // small.numel))
+
+
 def _added(rows: Iterable[tuple[float, ...]]) -> Sums:
     first, absolute, square = (math.fsum(column) for column in zip(*rows, strict=True))
     return first, absolute, square

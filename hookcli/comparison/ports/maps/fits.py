@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hookcli.comparison.ports.maps.names import likeness, rank_of_part, same_role
+from hookcli.comparison.ports.maps.names import likeness, number_of, rank_of_part, same_role
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit
 from hookcli.report.values import Shape
 from hookcli.spec.request import MadeTensor, WeightPart
@@ -18,6 +18,7 @@ Fit: TypeAlias = Literal["same", "turned", "reshaped"]
 Made: TypeAlias = dict[str, MadeTensor]
 
 _LEAST = 0.3  # likeness of names of tensors, unless no others fit
+_HEADS = {0, 1, 2}  # ranks of q, k and v, which are not taken for each other
 # Layers whose weight has the input as its first dimension.
 _TURNED_TYPES = {"Conv1D"}
 
@@ -64,6 +65,11 @@ def fit_units(ours: Sequence[Unit], theirs: Sequence[Unit]) -> UnitFit | None:
 
 def _alike(a: Unit, b: Unit) -> float:
     score = likeness(a.module, b.module)
+    number = number_of(a.module)
+    score += 0.05 * (number != "" and number == number_of(b.module))
+    ranks = {rank_of_part(unit.module.rpartition(".")[2]) for unit in (a, b)}
+    if len(ranks) == 2 and ranks <= _HEADS:
+        score -= 1.0
     return score + (0.25 if a.type == b.type else 0.0)
 
 

@@ -8,18 +8,26 @@ left out, since the two models call them in another order, are paired by shapes 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit, fit_units, is_leaf_of
-from hookcli.comparison.ports.maps.names import likeness
+from hookcli.comparison.ports.maps.fits import Made, UnitFit, fit_units, is_leaf_of
+from hookcli.comparison.ports.maps.fitter import UnitFitter
+from hookcli.comparison.ports.maps.left_tensors import (
+    add_buffers_for,
+    add_left,
+    add_namesakes,
+    add_shared,
+)
+from hookcli.comparison.ports.maps.names import likeness, rank_of_part
 from hookcli.comparison.ports.maps.units import OwnTensor, Unit, units_of
 from hookcli.report.report import Report
 from hookcli.spec.request import MadeTensor, WeightPart
 
 _MOST = 4_000_000  # pairs of modules that are compared
 _PARTS = (2, 3)  # modules that one of the other model may stand for
+_MORE = 0.1  # score that the order in which modules were added must gain
+_GATE = 3  # ranks of q, k and v are less, those of gate and up are not
 _LEAST = 0.3  # likeness of names of modules that are not aligned
 
 
@@ -39,13 +47,17 @@ class InferredMap:
 def infer_map(a: Report, b: Report) -> InferredMap:
     """Return which tensors of A make those of B."""
     ours, theirs = units_of(a), units_of(b)
-    pairs = _aligned(ours, theirs)
-    pairs = _with_left(pairs, ours, theirs)
+    fitter = UnitFitter(a, b)
+    pairs = _best_aligned(ours, theirs, fitter)
+    pairs = _with_left_parts(pairs, ours, theirs, fitter)
+    pairs = _with_left(pairs, ours, theirs, fitter)
     made: Made = {}
     for pair in pairs:
         made.update(pair.fit.made)
-    _add_shared(made, a, b)
-    _add_left(made, a, b)
+    add_shared(made, a, b)
+    add_namesakes(made, a, b)
+    add_buffers_for(made, a, b)
+    add_left(made, a, b)
     _add_buffers(made, pairs, a, b)
     used = {source.name for row in made.values() for source in row.parts}
     return InferredMap(
@@ -69,8 +81,8 @@ class _Pair:
 class _Fits:
     """The fits of units, each computed once."""
 
-    def __init__(self, ours: Sequence[Unit], theirs: Sequence[Unit]) -> None:
-        self._ours, self._theirs = ours, theirs
+    def __init__(self, ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> None:
+        self._ours, self._theirs, self._fitter = ours, theirs, fitter
         self._shapes = tuple(
             [tuple(sorted(map(_size, unit.tensors))) for unit in units] for units in (ours, theirs)
         )
@@ -81,7 +93,7 @@ class _Fits:
             return None
         if len(ours) != len(theirs) and not set(ours) & set(theirs):
             return None
-        return fit_units((self._ours[i],), (self._theirs[j],))
+        return self._fitter.fit((self._ours[i],), (self._theirs[j],))
 
     def joined(self, i: int, j: int, count: int) -> UnitFit | None:
         if i < count:
@@ -90,7 +102,7 @@ class _Fits:
         whole = self._theirs[j - 1]
         if not _are_whole(parts, whole):
             return None
-        return fit_units(parts, (whole,))
+        return self._fitter.fit(parts, (whole,))
 
     def split(self, i: int, j: int, count: int) -> UnitFit | None:
         if j < count:
@@ -99,7 +111,7 @@ class _Fits:
         whole = self._ours[i - 1]
         if not _are_whole(parts, whole):
             return None
-        return fit_units((whole,), parts)
+        return self._fitter.fit((whole,), parts)
 
 
 def _are_whole(parts: Sequence[Unit], whole: Unit) -> bool:
@@ -118,12 +130,25 @@ def _size(tensor: OwnTensor) -> int:
     return total
 
 
-def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
-    """Return the pairs of the best alignment in the order of calls."""
+def _best_aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> list[_Pair]:
+    """Return the pairs in the order of calls, or in that in which modules were added if more fit.
+
+    Two implementations may call the layers of a block in another order, such as a shortcut before
+    or after the convolutions, and still have added them to the block in the same order.
+    """
+    called = _aligned(ours, theirs, fitter)
+    in_order = [sorted(units, key=lambda unit: unit.number) for units in (ours, theirs)]
+    added = _aligned(in_order[0], in_order[1], fitter)
+    scores = [sum(pair.fit.score for pair in pairs) for pairs in (called, added)]
+    return added if scores[1] > scores[0] + _MORE else called
+
+
+def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter) -> list[_Pair]:
+    """Return the pairs of the best alignment in this order."""
     n, m = len(ours), len(theirs)
     if n * m > _MOST:
-        return _of_equal_names(ours, theirs)
-    fits = _Fits(ours, theirs)
+        return _of_equal_names(ours, theirs, fitter)
+    fits = _Fits(ours, theirs, fitter)
     best = [[0.0] * (m + 1) for _ in range(n + 1)]
     step: list[list[tuple[int, int, UnitFit | None]]] = [
         [(0, 0, None)] * (m + 1) for _ in range(n + 1)
@@ -139,7 +164,7 @@ def _aligned(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
             pairs.append(_Pair(tuple(ours[i - back : i]), tuple(theirs[j - along : j]), found))
         i, j = i - back, j - along
     pairs.reverse()
-    return _permuted(pairs)
+    return _permuted(pairs, fitter)
 
 
 def _best_step(
@@ -163,24 +188,26 @@ def _best_step(
     return max(choices, key=lambda choice: choice[0])
 
 
-def _of_equal_names(ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
+def _of_equal_names(
+    ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
     there = {unit.module: unit for unit in theirs}
     pairs = []
     for unit in ours:
         other = there.get(unit.module)
-        found = None if other is None else fit_units((unit,), (other,))
+        found = None if other is None else fitter.fit((unit,), (other,))
         if other is not None and found is not None:
             pairs.append(_Pair((unit,), (other,), found))
     return pairs
 
 
-def _permuted(pairs: Sequence[_Pair]) -> list[_Pair]:
+def _permuted(pairs: Sequence[_Pair], fitter: UnitFitter) -> list[_Pair]:
     """Exchange neighbours of one shape, such as q, k and v, if their names fit better so."""
     result: list[_Pair] = []
     for _, run in itertools.groupby(pairs, key=_kind):
         members = list(run)
         for start in range(0, len(members), 3):
-            result += _best_order(members[start : start + 3])
+            result += _best_order(members[start : start + 3], fitter)
     return result
 
 
@@ -194,14 +221,14 @@ def _kind(pair: _Pair) -> tuple[object, ...]:
     return (*around, shapes)
 
 
-def _best_order(members: list[_Pair]) -> list[_Pair]:
+def _best_order(members: list[_Pair], fitter: UnitFitter) -> list[_Pair]:
     if len(members) < 2:
         return members
     best, score = members, sum(pair.fit.score for pair in members)
     for order in itertools.permutations(range(len(members))):
         found = []
         for pair, i in zip(members, order, strict=True):
-            other = fit_units(pair.ours, members[i].theirs)
+            other = fitter.fit(pair.ours, members[i].theirs)
             if other is None:
                 break
             found.append(_Pair(pair.ours, members[i].theirs, other))
@@ -212,15 +239,65 @@ def _best_order(members: list[_Pair]) -> list[_Pair]:
     return best
 
 
-def _with_left(pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit]) -> list[_Pair]:
-    """Add pairs of the units that the alignment left out: in another order of calls."""
+def _with_left_parts(
+    pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
+    """Add a layer that is left and its parts that are: q, k and v with norms called in between."""
+    left_a, left_b = _left(pairs, ours, theirs)
+    found = [
+        *(_Pair((whole,), parts, fit_) for whole, parts, fit_ in _wholes(left_a, left_b, fitter)),
+        *(
+            _Pair(parts, (whole,), fit_)
+            for whole, parts, fit_ in _wholes(left_b, left_a, fitter, back=True)
+        ),
+    ]
+    return [*pairs, *found]
+
+
+def _left(
+    pairs: Sequence[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit]
+) -> tuple[list[Unit], list[Unit]]:
+    """Return the units of both that no pair has."""
     taken_a = {unit.module for pair in pairs for unit in pair.ours}
     taken_b = {unit.module for pair in pairs for unit in pair.theirs}
-    left_a = [unit for unit in ours if unit.module not in taken_a]
-    left_b = [unit for unit in theirs if unit.module not in taken_b]
+    return (
+        [unit for unit in ours if unit.module not in taken_a],
+        [unit for unit in theirs if unit.module not in taken_b],
+    )
+
+
+def _wholes(
+    wholes: Sequence[Unit], others: Sequence[Unit], fitter: UnitFitter, *, back: bool = False
+) -> Iterator[tuple[Unit, tuple[Unit, ...], UnitFit]]:
+    """Yield each unit that others of one module make, in order; `back`: they are A's."""
+    groups: dict[tuple[str, bool], list[Unit]] = {}
+    for unit in others:
+        module, _, name = unit.module.rpartition(".")
+        rank = rank_of_part(name)
+        if rank is not None:
+            groups.setdefault((module, rank < _GATE), []).append(unit)
+    free = [tuple(group) for group in groups.values() if len(group) in _PARTS]
+    for whole in wholes:
+        for parts in free:
+            if not _are_whole(parts, whole):
+                continue
+            found = fitter.fit(parts, (whole,)) if back else fitter.fit((whole,), parts)
+            if found is not None:
+                free.remove(parts)
+                yield whole, parts, found
+                break
+
+
+def _with_left(
+    pairs: list[_Pair], ours: Sequence[Unit], theirs: Sequence[Unit], fitter: UnitFitter
+) -> list[_Pair]:
+    """Add pairs of the units that the alignment left out: in another order of calls."""
+    left_a, left_b = _left(pairs, ours, theirs)
+    taken_a: set[str] = set()
+    taken_b: set[str] = set()
     found = []
     for (i, a), (j, b) in itertools.product(enumerate(left_a), enumerate(left_b)):
-        one = fit_units((a,), (b,))
+        one = fitter.fit((a,), (b,))
         if one is not None:
             place = abs(i / max(len(left_a), 1) - j / max(len(left_b), 1))
             found.append((one.score - place, -i, _Pair((a,), (b,), one)))
@@ -245,57 +322,6 @@ def _is_only(pair: _Pair, left_a: Sequence[Unit], left_b: Sequence[Unit]) -> boo
         sum(fit_units((a,), (other,)) is not None for other in left_b) == 1
         and sum(fit_units((other,), (b,)) is not None for other in left_a) == 1
     )
-
-
-def _add_shared(made: Made, a: Report, b: Report) -> None:
-    """Add tensors of B that A has as one with another: the head that shares its embedding."""
-    shared = [row for row in a.parameters if row.shared_with]
-    for row in b.parameters:
-        if row.name in made:
-            continue
-        fitting = [one for one in shared if fit(one.shape, row.shape) == "same"]
-        if fitting:
-            best = max(
-                fitting,
-                key=lambda one: max(likeness(name, row.name) for name in one.shared_with),
-            )
-            made[row.name] = MadeTensor(row.name, (WeightPart(best.name),))
-
-
-def _add_left(made: Made, a: Report, b: Report) -> None:
-    """Add single tensors that are left, such as biases that only one of the models has in a layer.
-
-    They are aligned in the order of the parameters, where names are alike, or where as many of one
-    shape are left in A and in B.
-    """
-    used = {source.name for row in made.values() for source in row.parts}
-    ours = [row for row in a.parameters if row.name not in used]
-    theirs = [row for row in b.parameters if row.name not in made]
-    if not ours or not theirs or len(ours) * len(theirs) > _MOST:
-        return
-    counts = Counter(row.shape for row in ours), Counter(row.shape for row in theirs)
-    best = [[0.0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-    scores: dict[tuple[int, int], float] = {}
-    for i, own in enumerate(ours):
-        for j, other in enumerate(theirs):
-            score = 0.0
-            if fit(own.shape, other.shape) is not None:
-                alike = likeness(own.name, other.name)
-                even = counts[0][own.shape] == counts[1][other.shape]
-                score = 0.2 + alike if even or alike >= _LEAST else 0.0
-            scores[i, j] = score
-            best[i + 1][j + 1] = max(best[i][j + 1], best[i + 1][j], best[i][j] + score)
-    i, j = len(ours), len(theirs)
-    while i and j:
-        if best[i][j] == best[i - 1][j]:
-            i -= 1
-        elif best[i][j] == best[i][j - 1]:
-            j -= 1
-        else:
-            i, j = i - 1, j - 1
-            turned = fit(ours[i].shape, theirs[j].shape) == "turned"
-            part = WeightPart(ours[i].name, turned)
-            made[theirs[j].name] = MadeTensor(theirs[j].name, (part,))
 
 
 def _add_buffers(made: Made, pairs: Iterable[_Pair], a: Report, b: Report) -> None:

@@ -69,6 +69,13 @@ def _alike(a: str, b: str) -> float:
     return 0.5 * SequenceMatcher(None, a, b).ratio()
 
 
+def number_of(name: str) -> str:
+    """Return the number at the end of the last part of a name that is more: "1" of "h.0.norm_1"."""
+    parts = [part for part in name.split(".") if not part.isdigit()]
+    found = re.search(r"\d+$", parts[-1]) if parts else None
+    return found.group() if found else ""
+
+
 _PARTS = ((0, "q"), (1, "k"), (2, "v"), (5, "gate"), (6, "up"))
 
 

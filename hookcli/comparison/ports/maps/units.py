@@ -22,13 +22,15 @@ class OwnTensor:
 class Unit:
     """The first call of a module that has tensors of its own.
 
-    `row` is None for a module that is not called; it then stands where its caller begins.
+    `row` is None for a module that is not called; it then stands where its caller begins. `number`
+    is its place in the order in which modules were added to the model.
     """
 
     module: str
     type: str
     tensors: tuple[OwnTensor, ...]
     row: LayerRow | None
+    number: int = 0
 
     @property
     def numel(self) -> int:
@@ -66,7 +68,7 @@ def units_of(report: Report, *, buffers: bool = False) -> list[Unit]:
         found = calls.get(module)
         at = found.order if found is not None else _order_of_caller(module, report, number)
         kind = types[module] if found is None else found.type
-        placed.append((at, number, Unit(module, kind, tuple(tensors), found)))
+        placed.append((at, number, Unit(module, kind, tuple(tensors), found, number)))
     return [unit for _, _, unit in sorted(placed, key=lambda item: item[:2])]
 
 

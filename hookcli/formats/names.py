@@ -173,6 +173,7 @@ STEPS: dict[str, ColumnFacts] = {
     "loss": ColumnFacts("Loss", "sum of the values that backward started from", "", True),
     "loss_bar": ColumnFacts("Loss", "bar of the loss"),
     "grad_norm": ColumnFacts("Grad norm", "2-norm of all gradients of the optimizer", "", True),
+    "unclipped_norm": ColumnFacts("Unclipped", "that norm before clip_grad_norm_", "", True),
     "grad_bar": ColumnFacts("Grad norm", "bar of that norm, on a logarithmic scale"),
     "lr": ColumnFacts("LR", "learning rate of the optimizer's first group", "", True),
     "update_ratio": ColumnFacts(

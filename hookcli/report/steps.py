@@ -25,7 +25,8 @@ class StepRow:
     called directly, has no forwards, and in its first step no backwards. `loss` is the sum of the
     values that these backwards started from, without the factor of a GradScaler, which is `scale`.
     `grad_norm` is the 2-norm of all gradients of the optimizer when it steps; if it trains several
-    roots, of those of this root. `lr` is the learning rate of its first group, and `largest_lr` the
+    roots, of those of this root. `unclipped_norm` is that norm before `clip_grad_norm_`, if the
+    script calls it. `lr` is the learning rate of its first group, and `largest_lr` the
     largest of several groups, or of several optimizers that step inside backward. A step that
     GradScaler `skipped` did not run the optimizer.
 
@@ -46,6 +47,7 @@ class StepRow:
     grad_norm: Number | None
     lr: Number | None
     sampled: bool = False
+    unclipped_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
     skipped: bool | None = absent()  # it is a field()
     scale: Number | None = absent()  # noqa: RUF009  # it is a field()
     largest_lr: Number | None = absent()  # noqa: RUF009  # it is a field()

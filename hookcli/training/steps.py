@@ -21,6 +21,23 @@ _SPANS = 100  # spans of steps that are kept
 _PENDING = 100  # values on a GPU that wait to be read together
 
 
+_CLOSE = 1e-3  # relative difference of two norms of the same gradients
+_EPS = 1e-6  # that torch adds to the norm
+
+
+@dataclass(slots=True)
+class Clipped:
+    """A call of `clip_grad_norm_`: the norm that it found, and the largest one that it leaves."""
+
+    norm: Any  # a tensor until it is read
+    most: float
+
+    def left(self) -> float:
+        """Return the norm after clipping, as torch computes it."""
+        norm = float(self.norm)
+        return norm * min(1.0, self.most / (norm + _EPS))
+
+
 @dataclass(slots=True)
 class TrainingStep:
     """One step while the script runs. Values on a GPU are tensors until they are read."""
@@ -43,6 +60,7 @@ class TrainingStep:
     missing: int | None = None
     zero: int | None = None
     non_finite: int | None = None
+    clipped: Clipped | None = None  # before the step
     began: float = 0.0  # by time.perf_counter: the end of the step before it
     ended: float = 0.0
 
@@ -61,8 +79,21 @@ class TrainingStep:
             self.grad_norm = float(self.grad_norm)
         if isinstance(self.scale, torch.Tensor):
             self.scale = float(self.scale)
+        if self.clipped is not None:
+            self.clipped.norm = float(self.clipped.norm)
         if self.parts is not None:
             self.parts = [float(norm) for norm in self.parts]
+
+    @property
+    def unclipped_norm(self) -> float | None:
+        """The norm of the gradients before they were clipped, once it is read.
+
+        None if they were not, or if what was clipped are not the gradients of this step alone.
+        """
+        clipped, left = self.clipped, self.grad_norm
+        if clipped is None or not isinstance(clipped.norm, float) or not isinstance(left, float):
+            return None
+        return clipped.norm if math.isclose(clipped.left(), left, rel_tol=_CLOSE) else None
 
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""
@@ -82,6 +113,7 @@ class TrainingStep:
             backwards=self.backwards,
             loss=_number(self.loss),
             grad_norm=_number(self.grad_norm),
+            unclipped_norm=_number(self.unclipped_norm),
             lr=_number(self.lr),
             largest_lr=_number(self.largest_lr),
             sampled=self.sampled,

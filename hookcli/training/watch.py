@@ -367,6 +367,7 @@ class Watch:
                 sampled=sampled,
                 largest=largest,
             )
+            step.clipped = self._observers.clipped(record)
             if training.stop_on is not None:
                 step.read()
             if not step.is_finite():

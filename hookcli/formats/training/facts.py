@@ -58,7 +58,7 @@ def figures(record: Report) -> list[str]:
     """Return what happened in the steps of a record, in short phrases."""
     info = training_of(record)
     parts = [_steps(info), _micro_steps(info.steps), _loss(info.steps)]
-    parts += [_range("gradient norm", (row.grad_norm for row in info.steps))]
+    parts += [_norms(info.steps)]
     parts += [_rate(info.steps)]
     parts += [_range("update ratio", (row.update_ratio for row in info.steps))]
     parts += [f"{counted(info.skipped, 'step')} skipped"] if info.skipped else []
@@ -67,6 +67,25 @@ def figures(record: Report) -> list[str]:
         parts.append(f"in {' of '.join(_short(name) for name in info.wrappers)}")
     parts += joined.phrases(info)
     return [part for part in parts if part]
+
+
+def is_clipped(row: StepRow) -> bool:
+    """Return whether clipping made the gradients of a step smaller."""
+    before, after = row.unclipped_norm, row.grad_norm
+    both = isinstance(before, int | float) and isinstance(after, int | float)
+    return both and before > after * (1 + _CLOSE)  # type: ignore[operator]
+
+
+_CLOSE = 1e-3  # relative difference of two norms of the same gradients
+
+
+def _norms(steps: Sequence[StepRow]) -> str:
+    """Return the range of gradient norms, and before clipping if that made some smaller."""
+    norms = _range("gradient norm", (row.grad_norm for row in steps))
+    if not any(map(is_clipped, steps)):
+        return norms
+    before = _range("", (row.unclipped_norm for row in steps)).strip()
+    return f"{norms} ({before} before clipping)"
 
 
 def problems(record: Report) -> list[str]:

@@ -14,17 +14,20 @@ from hookcli.formats.parts.bars import WIDTH, LinearScale, Scale
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import count, figure
-from hookcli.formats.training.facts import finite
+from hookcli.formats.training.facts import finite, is_clipped
 from hookcli.formats.view import View
 from hookcli.report.steps import StepRow, TrainingInfo
 
 _MOST = 16  # rows of a table
 _NOTED = 4  # rows for steps with a problem, beside those
 _COUNTS = ("forwards", "backwards", "missing", "zero", "non_finite")
-_FIGURES = ("loss", "grad_norm", "lr", "update_ratio", "update_norm", "weight_norm", "scale")
+_FIGURES = (
+    "loss", "grad_norm", "unclipped_norm", "lr", "update_ratio", "update_norm", "weight_norm",
+    "scale",
+)  # fmt: skip
 _DEFAULT = (
-    "step", "loss", "loss_bar", "grad_norm", "grad_bar", "lr", "update_ratio", "scale", "backwards",
-    "missing", "zero", "non_finite", "skipped",
+    "step", "loss", "loss_bar", "unclipped_norm", "grad_norm", "grad_bar", "lr", "update_ratio",
+    "scale", "backwards", "missing", "zero", "non_finite", "skipped",
 )  # fmt: skip
 # Dropped on a narrow terminal, in this order, unless the user chose the columns.
 GIVE_WAY = ("backwards", "scale", "grad_bar", "lr", "loss_bar", "zero", "missing", "update_ratio")
@@ -89,6 +92,8 @@ def _is_useful(column: str, rows: Sequence[StepRow]) -> bool:
     if column == "backwards":
         return any(row.backwards != 1 for row in rows)
     values = [getattr(row, column) for row in rows]
+    if column == "unclipped_norm":
+        return any(is_clipped(row) for row in rows)
     if column in {"missing", "zero", "non_finite", "skipped"}:
         return any(values)
     return any(value is not None for value in values)

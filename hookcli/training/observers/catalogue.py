@@ -13,6 +13,7 @@ from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
+from hookcli.training.observers.clipping import Clipping
 from hookcli.training.observers.compiler import Compiler
 from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
@@ -37,12 +38,15 @@ from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.observers.training_states import TrainingStates
+from hookcli.training.records import Record
+from hookcli.training.steps import Clipped
 
 _METHODS = ("constructed", "before_step", "finish")
 
 OBSERVERS: tuple[type[Observer], ...] = (
     BatchContents,
     Batches,
+    Clipping,
     Compiler,
     ConstantTerms,
     Constructions,
@@ -121,6 +125,11 @@ class Observers:
         """Return what torch.compile did; None if nothing was compiled."""
         found = (one.account() for one in self.all if isinstance(one, Compiler))
         return next(found, None)
+
+    def clipped(self, record: Record) -> Clipped | None:
+        """Return the clipping of the gradients that the next step of a record uses, once."""
+        found = (one for one in self.all if isinstance(one, Clipping))
+        return next((one.of_step(record) for one in found if not one.is_dropped), None)
 
     def states(self) -> tuple[TrainingState, ...]:
         """Return the states that the training started from and was saved in."""

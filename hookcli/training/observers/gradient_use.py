@@ -14,6 +14,7 @@ from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.norms import gradient_norm, local, outside_modes
+from hookcli.training.observers.clipping import clipped_parameters
 from hookcli.training.observers.loss_source import Term, new_leaf, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
@@ -193,13 +194,9 @@ class GradientUse(Observer):
         if not self._clips.is_due(line_of(call)):
             return
         place = places.of_frame(call.frame)
-        given = call.argument(0, "parameters")
+        given = clipped_parameters(call)
         limit = call.argument(1, "max_norm", call.kwargs.get("clip_value"))
-        if isinstance(given, torch.Tensor):
-            given = [given]
-        if not isinstance(given, list | tuple) and hasattr(given, "gi_frame"):
-            given = _parameters_of_generator(given)
-        if not isinstance(given, list | tuple) or len(given) > _MOST_PARAMETERS:
+        if given is None or len(given) > _MOST_PARAMETERS:
             return
         if isinstance(limit, int | float) and math.isinf(limit):  # only the norm is computed
             return
@@ -397,13 +394,3 @@ def _name_of_held(observer: Observer, known: _Known) -> tuple[str, Record | None
 
 def _held_by(optimizer: Any) -> list[torch.Tensor]:
     return [] if optimizer is None else parameters_of(optimizer)
-
-
-def _parameters_of_generator(given: Any) -> list[torch.Tensor] | None:
-    """Return the parameters that `module.parameters()` will yield; it is not advanced."""
-    frame = given.gi_frame
-    values = {} if frame is None else frame.f_locals
-    module = values.get("self")
-    if given.gi_code.co_name != "parameters" or not isinstance(module, torch.nn.Module):
-        return None
-    return list(module.parameters(recurse=bool(values.get("recurse", True))))

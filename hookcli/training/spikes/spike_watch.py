@@ -50,8 +50,9 @@ class _Detectors:
         if with_loss and isinstance(step.loss, float):
             over = self.loss.judge(step.loss)
             found = None if over is None else ("loss", over)
-        if isinstance(step.grad_norm, float):
-            over = self.gradient.judge(step.grad_norm)
+        norm = step.unclipped_norm or step.grad_norm  # clipping hides how large it was
+        if isinstance(norm, float):
+            over = self.gradient.judge(norm)
             found = found if over is None else ("gradient", over)
         return found
 

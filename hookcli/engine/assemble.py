@@ -68,6 +68,7 @@ def run_info(
         losses=tuple(number(loss) for loss in recording.losses),
         loss_place=recording.loss_place,
         compiler=recording.compiler,
+        method=spec.model.method,
     )
 
 

@@ -84,6 +84,7 @@ class RunInfo:
     `loss` is what backward started from, and `loss_place` the line of the function that computes
     it, if it is the user's. `losses` are its values by step. `compiled` is how layers inside of
     compiled code were observed, if the model ran compiled, and `compiler` what torch.compile did.
+    `method` is the method that ran in place of forward.
     """
 
     tensors: Tensors
@@ -99,6 +100,7 @@ class RunInfo:
     loss_place: str | None = absent()  # it is a field()
     compiled: Literal["layers", "statistics"] | None = absent()
     compiler: CompilerAccount | None = absent()  # noqa: RUF009  # it is a field()
+    method: str | None = absent()  # it is a field()
 
     @classmethod
     def of(cls, run: RunSpec, **found: Any) -> RunInfo:

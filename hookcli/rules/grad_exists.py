@@ -108,6 +108,12 @@ def _not_chosen(report: Report, rows: list[ParameterRow]) -> set[str]:
     return {row.name for row in rows if chosen.intersection(modules_above(row.name))}
 
 
+def _in_uncalled(report: Report, rows: list[ParameterRow]) -> set[str]:
+    """Return the parameters of modules that the method in place of forward does not call."""
+    idle = {row.name for row in report.uncalled if row.name}
+    return {row.name for row in rows if idle.intersection(modules_above(row.name))}
+
+
 def _later(report: Report, rows: list[ParameterRow]) -> list[ParameterRow]:
     """Return the parameters whose gradient is zero in the first step only, as was measured."""
     measured = later_gradients(report)
@@ -150,6 +156,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     later = _later(report, rows)
     left_out = _left_out(report) | without_sum(report) | trained_between(report)
     left_out |= {row.name for row in later} | _not_chosen(report, rows)
+    if report.run.method:
+        left_out |= _in_uncalled(report, rows)
     if later:
         yield _first_step_only(report, later)
     groups = _groups(report, [row for row in rows if row.name not in left_out])

@@ -141,12 +141,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each; a module inside another that never ran is not reported."""
     if report.error is not None:
         return
-    states = _own(report) if report.uncalled else {}
-    unheld = _unheld(report) if report.uncalled else set()
-    chosen = chosen_by_run(report) if report.uncalled else set()
-    used = used_without_call(report) if report.uncalled else set()
+    # A method that runs in place of forward calls a part of the model: the user chose it.
+    uncalled = () if report.run.method else report.uncalled
+    states = _own(report) if uncalled else {}
+    unheld = _unheld(report) if uncalled else set()
+    chosen = chosen_by_run(report) if uncalled else set()
+    used = used_without_call(report) if uncalled else set()
     aside, unknown, healthy = 0, 0, True
-    for row in _top(report.uncalled):
+    for row in _top(uncalled):
         if not matches(options["at"], row.name):
             continue
         statuses = states.get(row.name)
@@ -175,6 +177,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             f"{counted(unknown, 'module')} {verb} not called, but without gradients the use of "
             "weights is not known"
         )
+    elif healthy and not again and report.uncalled and report.run.method:
+        yield skipped(f"{report.run.method} ran in place of forward, and calls a part of the model")
     elif healthy and not again:
         text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")

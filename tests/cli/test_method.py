@@ -148,7 +148,10 @@ def test_the_hint_for_training_step_runs(run, tmp_path):
 def test_a_run_without_forward_hints_at_a_method(run):
     message, _, hint = run("inspect", "agent.py:Agent", "-i", "2x4").error()
     assert "missing the required" in message
-    assert hint == "define forward in this class, or pass the method to run with `--method`"
+    assert hint == (
+        "pass `--loss training_step` if it has that method, or another method that runs with "
+        "`--method`"
+    )
 
 
 def test_the_hint_for_a_configuration_can_be_typed(run):
@@ -175,3 +178,13 @@ def test_a_report_with_a_byte_order_mark_is_read(run, tmp_path):
 def test_the_root_is_not_said_to_be_uncalled_where_another_method_runs(run):
     out = run("inspect", "agent.py:Agent", "-i", "2x4", "--method", "get_value").out
     assert "never called: actor" in out
+
+
+def test_what_another_method_does_not_call_is_no_fault(run):
+    report = run("check", "agent.py:Agent", "--method", "get_value", "-f", "json").report
+    failed = [row["rule"] for row in report["checks"] if row["status"] == "fail"]
+    assert not {"grad_exists", "uncalled_modules"}.intersection(failed)
+    assert report["run"]["method"] == "get_value"
+    (skipped,) = [row for row in report["checks"] if row["rule"] == "uncalled_modules"]
+    assert skipped["status"] == "skip"
+    assert "get_value ran in place of forward" in skipped["message"]

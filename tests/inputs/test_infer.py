@@ -313,7 +313,7 @@ def test_what_cannot_be_found_is_said_with_what_was_tried(tmp_path):
     body = "raise ValueError('nothing pleases me')"
     (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Linear(7, 2)", "x", body))
     with pytest.raises(
-        NoBatchError, match=r"the best one with ValueError at line \d+: nothing pleases me"
+        NoBatchError, match=r"all with ValueError at line \d+: nothing pleases me"
     ) as caught:
         found(tmp_path / "net.py")
     assert caught.value.hint == "pass a batch that fits forward, in the form of `-i 2x7`"

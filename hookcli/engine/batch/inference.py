@@ -230,8 +230,10 @@ def result_of(result: Search) -> InferenceResult:
     if failed is not None:
         where = f" in '{failed.name}' ({type(failed.module).__name__})"
     count = counted(len(result.trials), "inferred batch", "inferred batches")
+    alike = len({trial.key for trial in result.trials}) == 1
+    with_what = "all with" if alike else "the best one with"
     return InferenceResult(
-        tried=f"; {count} failed, the best one with {best.kind}{where}: "
+        tried=f"; {count} failed, {with_what} {best.kind}{where}: "
         f"{' '.join(best.error.split())[:160]}",
         trials=lines(result),
         mixed=any(trial.mixed for trial in result.trials),

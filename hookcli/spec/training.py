@@ -155,7 +155,7 @@ class RunJob:
     None if it is not saved. If it is `timed`, the report has the times of the steps; two runs of a
     script then give different reports. `child_of` names the process that has started this one, if
     the script did. `journal` is where the record is written as the training goes; None if it is
-    not.
+    not. `started_by` is the process that has started the command, such as torchrun.
     """
 
     script: ScriptSpec
@@ -166,3 +166,4 @@ class RunJob:
     timed: bool = False
     child_of: str | None = None
     journal: JournalPlace | None = None
+    started_by: int | None = None

@@ -59,7 +59,7 @@ class ObservedScript:
     records: list[Record] = field(default_factory=list)
     by_hand: dict[int, ByHand] = field(default_factory=dict)
     optimizers: dict[int, Any] = field(default_factory=dict)
-    ranks: OtherRanks | None = field(default_factory=lambda: OtherRanks.of_environment(os.environ))
+    ranks: OtherRanks | None = None
     first_bad: FirstNonFinite | None = None
     unmatched: UnmatchedHooks = field(default_factory=UnmatchedHooks)
     notes: list[str] = field(default_factory=list)

@@ -34,8 +34,13 @@ class OtherRanks:
     job: str = ""
 
     @classmethod
-    def of_environment(cls, names: Mapping[str, str]) -> OtherRanks | None:
-        """Return what torchrun has set; None if there is one rank."""
+    def of_environment(
+        cls, names: Mapping[str, str], started_by: int | None = None
+    ) -> OtherRanks | None:
+        """Return what torchrun has set; None if there is one rank.
+
+        `started_by` is the process that has started this rank's command; by default, the parent.
+        """
         try:
             rank, world_size = int(names.get("RANK", "0")), int(names.get("WORLD_SIZE", "1"))
             local = int(names.get("LOCAL_WORLD_SIZE", str(world_size)))
@@ -45,8 +50,9 @@ class OtherRanks:
             return None
         job = [names.get(name, "") for name in _JOB]
         user = os.getuid() if hasattr(os, "getuid") else 0
-        # The ranks of one job have the same parent: torchrun.
-        folder = Path(tempfile.gettempdir()) / f"{HELD}{user}-{_key([*job, str(os.getppid())])}"
+        # The ranks of one job were started by the same process: torchrun.
+        started = _key([*job, str(started_by or os.getppid())])
+        folder = Path(tempfile.gettempdir()) / f"{HELD}{user}-{started}"
         return cls(rank, world_size, min(local, world_size), folder, _key(job))
 
     def open(self) -> int | None:

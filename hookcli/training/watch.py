@@ -8,6 +8,7 @@ parallel/children.py.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -46,6 +47,7 @@ from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
 from hookcli.training.parallel.children import Children
+from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
 from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
@@ -63,7 +65,8 @@ class Watch:
     """Everything that is observed of one script."""
 
     def __init__(self, job: RunJob) -> None:
-        self._seen = ObservedScript(job)
+        ranks = OtherRanks.of_environment(os.environ, job.started_by)
+        self._seen = ObservedScript(job, ranks=ranks)
         self._guard = Guard(self._failed)
         self._handles: list[Any] = []
         self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record

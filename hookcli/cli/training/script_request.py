@@ -172,6 +172,7 @@ def training_request(
         batch=batch,
         verbose=console.verbose,
         timed=any(FORMATS[target.format].needs_timings for target in targets),
+        started_by=os.getppid(),
     )
     end = EndRequest(
         spec=spec,

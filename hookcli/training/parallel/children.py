@@ -113,7 +113,9 @@ class Children:
             folder = self._folder
             self._is_forking, self._folder = False, None  # it is the other process's
             watch = importlib.import_module("hookcli.training.watch").start(
-                replace(self._job, child_of=Path(folder).name, batch=None, journal=None)
+                replace(
+                    self._job, child_of=Path(folder).name, batch=None, journal=None, started_by=None
+                )
             )
             util.Finalize(None, _leave, (watch, self._job, folder), exitpriority=_LAST)
 
@@ -124,7 +126,9 @@ class Children:
         folder = tempfile.mkdtemp(prefix=HELD, dir=parent)
         hold_folder(folder)
         script = self._job.script
-        job = replace(self._job, child_of=Path(folder).name, batch=None, journal=None)
+        job = replace(
+            self._job, child_of=Path(folder).name, batch=None, journal=None, started_by=None
+        )
         boot = {
             "job": pickle.dumps(job, protocol=4),
             "watch": "hookcli.training.watch:start",

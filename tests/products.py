@@ -52,9 +52,6 @@ PRODUCTS: dict[str, int] = {
     "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,
     "tests/test_transformers.py::test_every_call_equals_hooks_attached_by_hand": 0,
-    "tests/training/test_frameworks.py::test_a_framework_gives_the_record_of_a_plain_loop": 0,
-    "tests/training/test_scripts.py::test_a_script_that_starts_python_again_is_unchanged": 0,
-    "tests/training/test_scripts.py::test_two_ranks_are_unchanged_and_their_report_is_true": 0,
 }
 
 # Tests with a long list of cases, each with N: a push runs the first of each N cases.
@@ -80,11 +77,14 @@ LISTS: dict[str, int] = {
     "tests/training/script/test_ends.py::test_an_end_is_plain_pythons_and_has_a_report": 3,
     "tests/training/script/test_transparency.py::"
     "test_the_script_does_what_it_does_without_hookcli": 3,
-    "tests/training/test_resumed_scripts.py::"
-    "test_what_was_lost_is_named_and_a_right_resume_is_the_same": 10,
     "tests/training/test_scripts.py::test_a_script_is_unchanged_and_its_report_is_true": 3,
     "tests/training/test_fail_open.py::test_a_fault_in_any_function_changes_nothing": 5,
     "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 3,
+    "tests/training/test_signals.py::test_what_a_handler_raises_is_the_scripts": 2,
+    "tests/test_other_systems.py::test_a_worker_needs_nothing_of_linux": 3,
+    "tests/training/script/test_interrupts.py::"
+    "test_a_signal_at_any_moment_of_the_end_changes_nothing": 2,
+    "tests/rules/test_steady.py::test_processes_with_as_many_threads_agree": 2,
 }
 
 # Tests that run at night only, each with what holds nearly the same on a push.
@@ -127,6 +127,22 @@ NIGHTLY: dict[str, str] = {
     ),
     "tests/engine/test_statistics.py::test_dtensor_is_the_whole": (
         "the tests of joined ranks, whose parameters are DTensors"
+    ),
+    "tests/training/test_frameworks.py::test_a_framework_gives_the_record_of_a_plain_loop": (
+        "docs/guides/frameworks.md, which runs a script of each framework"
+    ),
+    "tests/training/test_scripts.py::test_a_script_that_starts_python_again_is_unchanged": (
+        "docs/guides/distributed.md, whose ranks are spawned"
+    ),
+    "tests/training/test_scripts.py::test_two_ranks_are_unchanged_and_their_report_is_true": (
+        "tests/training/test_joined_ranks.py and test_flat_ranks.py, with two ranks"
+    ),
+    "tests/training/test_resumed_scripts.py::"
+    "test_what_was_lost_is_named_and_a_right_resume_is_the_same": (
+        "tests/comparison/test_resumed.py, with reports instead of scripts"
+    ),
+    "tests/comparison/test_command.py::test_the_parent_loads_no_torch": (
+        "tests/test_layers.py, for all commands"
     ),
     "tests/test_package.py::test_packages_have_what_they_need_and_nothing_else": (
         "the installation of the tests themselves"

@@ -20,6 +20,9 @@ LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found 
 Sort: TypeAlias = tuple[Shape, str]  # shape, dtype
 
 
+NO_GRAD = "ran under no_grad: it gets no gradient"  # a note on a call
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleInfo:
     """A registered module. `name` is its first qualified name, "" for the root."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from hookcli.report.findings import Measurement
+from hookcli.report.recording import NO_GRAD
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
 from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
@@ -64,13 +65,23 @@ def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], l
     return groups
 
 
-def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
+def _who(module: str, rows: list[ParameterRow]) -> str:
     holders = dict.fromkeys(owner(row.name) for row in rows)
-    who = join_names([row.name.removeprefix(f"{module}.") for row in rows])
     if len(holders) > 1:
-        who = f"{len(rows):,} parameters in {counted(len(holders), 'module')}"
+        return f"{len(rows):,} parameters in {counted(len(holders), 'module')}"
+    return join_names([row.name.removeprefix(f"{module}.") for row in rows])
+
+
+def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     them, their = ("it", "its") if len(rows) == 1 else ("them", "their")
-    return f"{who} {_REASONS[status].format(them=them, their=their)}"
+    return f"{_who(module, rows)} {_REASONS[status].format(them=them, their=their)}"
+
+
+def _is_under_no_grad(report: Report, module: str, rows: list[ParameterRow]) -> bool:
+    """Return whether all calls of the module, or of those with the parameters, had no graph."""
+    names = {module, *(owner(row.name) for row in rows)}
+    calls = [row for row in report.layers if row.name in names and row.name]
+    return bool(module and calls) and all(NO_GRAD in row.notes for row in calls)
 
 
 def _first_reasons(report: Report) -> dict[str, int]:
@@ -177,6 +188,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
+        if status == "none" and not cause and _is_under_no_grad(report, module, group):
+            message = f"{_who(module, group)} got no gradient: '{module}' runs under torch.no_grad"
+            advice = "call it outside of `torch.no_grad()`, or freeze it: `requires_grad_(False)`"
         known = reason_of(report, group) if status == "zero" and not cause else None
         if known is not None:
             cause, reason, advice, at = known

@@ -31,6 +31,9 @@ _ANY_STDLIB = re.compile(r"/lib(?:64)?/python\d+\.\d+/")  # of the child's Pytho
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
+_DURING = {"inputs": "while the batch was made, which may run the model"}
+
+
 @dataclass(frozen=True, slots=True)
 class LastEvent:
     """How far the child had come. `layer` is a qualified name, or a type in angle brackets.
@@ -48,7 +51,7 @@ class LastEvent:
     def sentence(self) -> str:
         """Describe it: "in forward, in layer1.0.conv (call 2)"."""
         if self.layer is None:
-            return f"in {self.phase}"
+            return _DURING.get(self.phase, f"in {self.phase}")
         name = self.layer or "the model itself"
         call = f" (call {self.call})" if self.call else ""
         return f"in {self.phase}, in {name}{call}"

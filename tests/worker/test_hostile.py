@@ -194,4 +194,4 @@ def test_an_input_function_that_exits_is_no_bug_of_hookcli(lab):
     result = lab.run(model(), "-i", "batch.py:make", "--tensors", "real")
     assert result.status == 3
     assert result.last_three[1] == "batch.py:3"
-    assert "in inputs" in result.last_three[0]
+    assert "while the batch was made" in result.last_three[0]

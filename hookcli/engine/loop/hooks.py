@@ -24,6 +24,7 @@ from hookcli.engine.cost.flops import Activations
 from hookcli.engine.hook_engine.build import build_context, build_engine
 from hookcli.engine.loop.clock import LoopClock
 from hookcli.engine.neutrality.model_state import room_for_hooks
+from hookcli.engine.observe.call_notes import CallNotes
 from hookcli.engine.observe.edges import EdgeObserver
 from hookcli.engine.observe.inventory import note_buffers
 from hookcli.engine.observe.node_owners import NodeOwners
@@ -108,6 +109,7 @@ class LoopHooks:
         self.recording = Recording()
         self._recorder = Recorder(self.recording, lambda *_: None, self.clock, first=first)
         self._recorder.counted = False
+        self._call_notes = CallNotes(self.model, backward=True)
         self.first = first
         self._owners = NodeOwners()
         self._edges = EdgeObserver(
@@ -250,6 +252,7 @@ class LoopHooks:
             self._on_full(self.clock.step)
         if self._noting:
             self._recorder.enter(call, batch)
+            self._call_notes.enter(call, batch)
             if self.clock.step == self.first:
                 self._owners.enter(call, batch)
                 self._edges.enter(call, batch)

@@ -10,11 +10,10 @@ from hookcli.engine.watcher import Watcher
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper
 from hookcli.models.model import Call, CallInputs, Model
-from hookcli.report.recording import Recording
+from hookcli.report.recording import NO_GRAD, Recording
 from hookcli.text import join_names
 from hookcli.torch_private import peek_interpreter_stack
 
-_NO_GRAD = "ran under no_grad: it gets no gradient"
 _TRANSFORM = "ran inside a function transform: shapes and hooks are those inside the transform"
 _OTHERS = "ran with parameters other than its own: hooks on its own parameters do not see them"
 
@@ -34,7 +33,7 @@ class CallNotes(Watcher):
         if not self._backward:
             return
         if not torch.is_grad_enabled():
-            call.note(_NO_GRAD)
+            call.note(NO_GRAD)
         if call.key in self._registered and any(
             parameter is not None and id(parameter) not in self._own
             for parameter in call.module._parameters.values()

@@ -13,7 +13,7 @@ from hookcli.console import escape
 from hookcli.formats.names import COUNTS, GRADS, statistic
 from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.parts.bars import WIDTH, Scale, positive
-from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.grid import LAST_TURN, Column
 from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import count, figure, shape
 from hookcli.formats.view import View
@@ -31,6 +31,7 @@ WORDS = {
 _WORST_FIRST = ("non_finite", "none", "zero", "ok", "frozen", None)
 _MARKED = 3  # of the largest and of the smallest norms
 _STEPS = 12  # that have a column
+_REASON = max(map(len, WORDS.values()))  # characters
 _ENOUGH = 12  # norms, with which it helps to mark some
 
 
@@ -173,7 +174,7 @@ def _plain() -> dict[str, Column[ParameterRow]]:
         "status": Column(
             GRADS["status"].title,
             status,
-            least=10,
+            turns=((1, _REASON), (LAST_TURN, 10)),  # figures are dropped before the reason
             fit=status,
             style=lambda row: status_style(row.status),
         ),

@@ -1035,3 +1035,39 @@ def test_backward_passes_of_other_losses_and_of_rows_are_none():
         lambda loss, _: loss.backward(torch.tensor(0.5)),
     ):
         assert findings(judged(repeated(again)), "gradients_used") == []
+
+
+class Encoded(nn.Module):
+    """`how` runs the encoder."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.encoder, self.head = nn.Sequential(nn.Linear(4, 8), nn.Tanh()), nn.Linear(8, 1)
+        self.how = how
+
+    def forward(self, x):
+        return self.head(self.how(self.encoder, x))
+
+
+def without_graph(encoder, x):
+    with torch.no_grad():
+        return encoder(x)
+
+
+def test_a_part_that_runs_under_no_grad_is_told_with_its_cause():
+    def train_with(how):
+        def train():
+            net = Encoded(how)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(12):
+                optimizer.zero_grad()
+                net(torch.randn(8, 4)).square().mean().backward()
+                optimizer.step()
+
+        return train
+
+    [message] = found(train_with(without_graph), "grad_exists")
+    assert message == "0.weight, 0.bias got no gradient: 'encoder' runs under torch.no_grad"
+    [message] = found(train_with(lambda encoder, x: encoder(x).detach()), "grad_exists")
+    assert message == "0.weight, 0.bias got no gradient: the loss does not reach them"
+    assert found(train_with(lambda encoder, x: encoder(x)), "grad_exists") == []

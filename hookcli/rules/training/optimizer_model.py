@@ -40,8 +40,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             names = join_names([f"'{name}'" for name in training.unheld], 2)
             verb = "is" if len(training.unheld) == 1 else "are"
             message += (
-                f": {names} of the model {verb} in no optimizer, as what was replaced after the "
-                "optimizer was constructed"
+                f"; {names} of the model {verb} in no optimizer, as if a layer was replaced after "
+                "the optimizer was constructed"
             )
         yield RuleFinding(
             "fail", "", "elsewhere", message, optimizer.elsewhere_idle, 0, place, advice=_ADVICE

@@ -64,6 +64,9 @@ def test_what_a_handler_raises_is_the_scripts(name, cli, tmp_path):
         if where is None:
             assert (ran.status, ran.out, lines) == (0, "trained\n", [])
             break
+        if "Exception ignored in: <generator object" in ran.err:
+            moment += 1  # a generator is closed, as by `any`: Python itself ignores what is raised
+            continue
         caught = name == "SIGALRM"
         found = [
             ("stdout", ran.out, "caught\ntrained\n" if caught else ""),

@@ -48,12 +48,14 @@ def observed_spike(
     what, over = excess
     gradients: tuple[tuple[str, Number], ...] = ()
     weights, samples, batch, notes = None, None, None, list[str]()
+    unclipped = step.unclipped_norm or step.grad_norm
     if is_now:
-        gradients = _largest_gradients(record)
+        by = _clipped_by(step)
+        gradients = _largest_gradients(record, by)
         weights = digest_of(record.own)
         if replays:
             ends = job.training.stop_on == "spike"
-            samples = _samples(record, calls, patience=replays, ends=ends)
+            samples = _samples(record, calls, patience=replays, ends=ends, by=by)
     if saves and calls:
         number_of_call = 0
         if samples is not None and samples.dominant:
@@ -70,7 +72,7 @@ def observed_spike(
         limit=number(over.limit),
         window=over.window,
         loss=_number(step.loss),
-        grad_norm=_number(step.grad_norm),
+        grad_norm=_number(unclipped),
         gradients=gradients,
         weights=weights,
         inputs=_inputs(calls),
@@ -84,12 +86,19 @@ def _number(value: Any) -> Number | None:
     return None if value is None else number(float(value))
 
 
-def _largest_gradients(record: Record) -> tuple[tuple[str, Number], ...]:
+def _clipped_by(step: TrainingStep) -> float:
+    """Return the factor from the gradients that are there to those before they were clipped."""
+    before, now = step.unclipped_norm, step.grad_norm
+    return before / now if before and isinstance(now, float) and now else 1.0
+
+
+def _largest_gradients(record: Record, by: float) -> tuple[tuple[str, Number], ...]:
+    """Return the largest norms of gradients, times a factor."""
     names = {id(info.tensor): info.name for info in record.model.parameters()}
     own = [p for p in record.own if p.grad is not None and id(p) in names and not p.is_meta]
     norms = each_norm(gradients_of(own))
     pairs = sorted(zip(own, norms, strict=True), key=lambda pair: -pair[1])
-    return tuple((names[id(p)], number(norm)) for p, norm in pairs[:_LARGEST])
+    return tuple((names[id(p)], number(norm * by)) for p, norm in pairs[:_LARGEST])
 
 
 def _inputs(calls: Sequence[ForwardCall]) -> tuple[dict[str, Any], ...]:
@@ -102,11 +111,12 @@ def _inputs(calls: Sequence[ForwardCall]) -> tuple[dict[str, Any], ...]:
 
 
 def _samples(
-    record: Record, calls: Sequence[ForwardCall], *, patience: float, ends: bool
+    record: Record, calls: Sequence[ForwardCall], *, patience: float, ends: bool, by: float
 ) -> SpikeSamples:
     """Return the gradient of the step by its samples, from a replay in a copy of the process.
 
-    A root on a GPU is replayed in this process if the training `ends` now.
+    The norms are times the factor `by`. A root on a GPU is replayed in this process if the training
+    `ends` now.
     """
     root = record.root
     if len(calls) != root.forwards:
@@ -129,13 +139,13 @@ def _samples(
     if "why" in found:
         return SpikeSamples(why=found["why"])
     largest, dominant = (
-        tuple(SampleNorm(call, sample, number(norm)) for call, sample, norm in found[key])
+        tuple(SampleNorm(call, sample, number(norm * by)) for call, sample, norm in found[key])
         for key in ("largest", "dominant")
     )
     without = found["without"]
     if without is not None:
-        without = number(without)
-    return SpikeSamples(found["count"], number(found["median"]), largest, dominant, without)
+        without = number(without * by)
+    return SpikeSamples(found["count"], number(found["median"] * by), largest, dominant, without)
 
 
 def _replayed(record: Record, calls: Sequence[ForwardCall], *, isolated: bool) -> bytes:

@@ -190,15 +190,15 @@ def test_the_forward_of_accumulated_gradients_is_named():
     assert [(one.forward, one.sample) for one in samples.dominant] == [(2, SAMPLE)]
 
 
-def test_a_clipped_gradient_is_found_by_its_loss_and_has_its_own_size():
+def test_a_clipped_gradient_is_judged_and_told_as_it_was_before():
     """The norm after clipping is always the same."""
-    loop = Loop(mlp(), clip=0.1)
-    report, _ = watched(loop, stop_on="spike")
+    report, _ = watched(Loop(mlp(), clip=0.1), stop_on="spike")
     (spike,) = report.spikes
-    assert (spike.step, spike.what) == (STEP, "loss")
-    assert spike.grad_norm == pytest.approx(0.1, rel=1e-3)
+    assert (spike.step, spike.what) == (STEP, "gradient")
+    assert spike.value == spike.grad_norm > 10 * spike.usual > 1
     assert spike.samples.dominant[0].sample == SAMPLE
-    assert spike.samples.dominant[0].norm == pytest.approx(0.1, rel=0.05)
+    assert spike.samples.dominant[0].norm == pytest.approx(spike.value, rel=0.05)
+    assert sum(norm**2 for _, norm in spike.gradients) == pytest.approx(spike.value**2, rel=1e-3)
 
 
 def test_rows_of_an_output_are_grouped_by_their_sample():

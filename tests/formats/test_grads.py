@@ -58,13 +58,13 @@ model  Net  net.py:3
 run    real tensors, train mode, cpu, seed 0
 loss   probe 0.5
 
-Parameter  Shape   Grad norm  Zeros  NaN  Ratio  Status      1e-1..1e0
----------  ------  ---------  -----  ---  -----  ----------  -------------------
-fc.weight  [4, 3]        0.5      0    0   0.25  ok          ━━━━━━━━━━━━━
-fc.bias    [4]             0      4    0      0  zero
-head.bias  [1]             –      –    –      –  none
-scale      [1]           nan      0    1    nan  non-finite
-table      [4]             –      –    –      –  frozen
+Parameter  Shape   Grad norm  Ratio  Status                            1e-1..1e0
+---------  ------  ---------  -----  --------------------------------  ---------
+fc.weight  [4, 3]        0.5   0.25  ok                                ━━━━━━
+fc.bias    [4]             0      0  zero
+head.bias  [1]             –      –  none: the loss does not reach it
+scale      [1]           nan    nan  non-finite
+table      [4]             –      –  frozen
 
 Layer (type)   Output grad  Input grad  1e-1..1e0             Place
 -------------  -----------  ----------  --------------------  --------
@@ -79,8 +79,8 @@ Gradients      1 ok, 1 none (the loss does not reach them), 1 zero, 1
 first non-finite: the gradient of scale: 1 NaN in 8 elements
 
 note: shared parameters, shown and counted once: fc.weight = head.weight
-note: 5 columns do not fit: mean, min, max, std, weight (use a wider terminal or
-      `--columns`)
+note: 7 columns do not fit: mean, min, max, std, weight, nan, zeros (use a wider
+      terminal or `--columns`)
 """
     )
 

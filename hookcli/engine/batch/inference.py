@@ -52,17 +52,15 @@ def found_with(
     instead: Instead | None = None,
 ) -> InferenceResult:
     """Infer a batch for a model that has fake tensors."""
-    search = infer(
+    return infer(
         model,
         spec,
-        lambda given: value_of(given, spec.run.batch_size),
         floating=floating,
         around=lambda: faker.mode,
         fake=faker.tensor,
         doing=doing,
         instead=instead,
     )
-    return InferenceResult() if search is None else result_of(search)
 
 
 def found_with_real(
@@ -82,15 +80,13 @@ def found_with_real(
         found = infer(
             model,
             spec,
-            lambda given: value_of(given, spec.run.batch_size),
             floating=floating,
             around=lambda: preserve_state(model.root, []),
-            fake=lambda tensor: tensor,
+            fake=None,
             doing=lambda _: None,
             instead=instead,
-            real=True,
         )
-        return dumps(InferenceResult() if found is None else result_of(found))
+        return dumps(found)
 
     doing("inferring the batch with real tensors")
     return _from_fork(work)
@@ -127,38 +123,38 @@ def _from_fork(work: Callable[[], bytes]) -> InferenceResult:
 def infer(
     model: Model,
     spec: Spec,
-    value_of: Callable[[InputSpec], Any],
     *,
     floating: torch.dtype,
     around: Callable[[], Any],
-    fake: Callable[[torch.Tensor], torch.Tensor],
+    fake: Callable[[torch.Tensor], torch.Tensor] | None,
     doing: Callable[[str], None],
     instead: Instead | None = None,
-    real: bool = False,
-) -> Search | None:
-    """Search for a batch; None if forward's signature is unknown. `instead` runs in its place.
+) -> InferenceResult:
+    """Search for a batch; nothing is found if forward's signature is unknown.
 
-    Inputs of `--input` are kept. `value_of` makes the values of those that are not drawn tensors.
+    Inputs of `--input` are kept. `fake` makes the fake counterpart of a tensor with known values;
+    None: the model has real tensors, and `around()` restores it. `instead` is what runs instead of
+    forward.
     """
     step = None if instead is None else instead.function
     signature = forward_signature(model.root) if step is None else _of_batch(step)
     if signature is None:
-        return None
+        return InferenceResult()
     names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
     unnamed = iter(names)
     given: dict[str, Guess] = {}
     for input_spec in spec.inputs:
         name = input_spec.name if input_spec.name is not None else next(unnamed, None)
         if name is None:
-            return None
+            return InferenceResult()
         given[name] = (
             input_spec.spec
             if isinstance(input_spec.spec, TensorSpec)
-            else _fixed(input_spec, value_of)
+            else _fixed(input_spec, spec.run.batch_size)
         )
 
     def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
-        return doubts.knowing(real, fake(real))
+        return real if fake is None else doubts.knowing(real, fake(real))
 
     try_one = trier(
         model,
@@ -167,7 +163,7 @@ def infer(
         floating=floating,
         device=spec.run.device,
         grad=spec.run.grad,
-        real=real,
+        real=fake is None,
         call=None if instead is None else lambda args, _: instead.run(args[0]),
     )
     numbers = count(1)
@@ -176,8 +172,9 @@ def infer(
         doing(f"inferring the batch, trial {next(numbers)}")
         return try_one(hypothesis)
 
-    return search(
-        model.root, signature, attempt, batch=spec.run.batch_size, given=given, function=step
+    batch_size = spec.run.batch_size
+    return result_of(
+        search(model.root, signature, attempt, batch=batch_size, given=given, function=step)
     )
 
 
@@ -190,10 +187,11 @@ def _of_batch(step: Callable[..., Any]) -> inspect.Signature | None:
     return inspect.Signature([first])
 
 
-def _fixed(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+def _fixed(input_spec: InputSpec, batch_size: int) -> HeldSpec:
     """Return the value of an input; it need not be hashable or comparable."""
-    known = isinstance(input_spec.spec, ValueSpec)
-    return HeldSpec(input_spec.spec.value if known else value_of(input_spec))  # type: ignore[union-attr]
+    if isinstance(input_spec.spec, ValueSpec):
+        return HeldSpec(input_spec.spec.value)
+    return HeldSpec(value_of(input_spec, batch_size))
 
 
 def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -25,12 +26,18 @@ def clipped_parameters(call: TorchCall) -> list[torch.Tensor] | None:
         return [given]
     if isinstance(given, list | tuple):
         return list(given)
+    module, recurse = _module_of(given)
+    return None if module is None else list(module.parameters(recurse=recurse))
+
+
+def _module_of(given: Any) -> tuple[torch.nn.Module | None, bool]:
+    """Return the module of the generator `module.parameters()`, and whether it is recursive."""
     frame = getattr(given, "gi_frame", None)
     values = {} if frame is None else frame.f_locals
     module = values.get("self")
     if not isinstance(module, torch.nn.Module) or given.gi_code.co_name != "parameters":
-        return None
-    return list(module.parameters(recurse=bool(values.get("recurse", True))))
+        return None, True
+    return module, bool(values.get("recurse", True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +55,22 @@ class Clipping(Observer):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._ids: frozenset[int] | None = None  # of what is clipped now
+        # Of modules, by their ids. A walk over a module in each step would cost too much; if its
+        # parameters change, the norm after the clipping tells.
+        self._known: dict[int, tuple[ref[torch.nn.Module], frozenset[int]]] = {}
         self._last: _Call | None = None
 
     def clip(self, call: TorchCall) -> None:
         """Note whose gradients are clipped."""
+        module, recurse = _module_of(call.argument(0, "parameters"))
+        known = self._known.get(id(module)) if recurse else None
+        if module is not None and known is not None and known[0]() is module:
+            self._ids = known[1]
+            return
         given = clipped_parameters(call)
         self._ids = None if given is None else frozenset(map(id, given))
+        if module is not None and recurse and self._ids is not None:
+            self._known[id(module)] = ref(module), self._ids
 
     def clipped(self, call: TorchCall) -> None:
         """Note the norm before, which the call returns."""

@@ -72,6 +72,10 @@ CASES = {
         "return self.a(batch['x']) + self.b(batch['more']['y'])",
         "-i '{x: 2x7, more: {y: 2x5}}'",
     ),
+    "a mapping in a mapping, on a line with two statements": (
+        "self.a = nn.Linear(7, 2)", "batch", "x = batch['more']['x']; return self.a(x)",
+        "-i '{more: {x: 2x7}}'",
+    ),
     "a shape that is asserted": (
         "self.a = nn.Linear(7, 2)", "x, y",
         "assert y.shape == (len(x), 3, 9, 1)\nreturn self.a(x) + y.sum()", "-i 2x7 -i 2x3x9x1",

@@ -225,14 +225,17 @@ def result_of(result: Search) -> InferenceResult:
     best = max(result.trials, key=_distance)
     failed = best.failed
     where = f" at line {best.line.number}" if best.line.number else ""
-    if failed is not None:
+    if failed is not None and failed.name:
         where = f" in '{failed.name}' ({type(failed.module).__name__})"
     count = counted(len(result.trials), "inferred batch", "inferred batches")
-    alike = len({trial.key for trial in result.trials}) == 1
-    with_what = "all with" if alike else "the best one with"
+    if len(result.trials) == 1:
+        failed_with = "failed with"
+    elif len({trial.key for trial in result.trials}) == 1:
+        failed_with = "failed, all with"
+    else:
+        failed_with = "failed, the best one with"
     return InferenceResult(
-        tried=f"; {count} failed, {with_what} {best.kind}{where}: "
-        f"{' '.join(best.error.split())[:160]}",
+        tried=f"; {count} {failed_with} {best.kind}{where}: {' '.join(best.error.split())[:160]}",
         trials=lines(result),
         mixed=any(trial.mixed for trial in result.trials),
         furthest=command(best.hypothesis),

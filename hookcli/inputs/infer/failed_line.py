@@ -72,7 +72,10 @@ def failed_line(error: BaseException, slots: Mapping[int, str]) -> FailedLine:
     unpacked = ""
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
         unpacked = ast.unparse(statement.value)
-    return FailedLine(number, compared, unpacked, _keyed(statement, frame, slots), shapes)
+    on_line = (one for one in _statements(frame.f_code.co_filename) if one.lineno == number)
+    found = (_keyed(one, frame, slots) for one in (statement, *on_line))
+    keyed = next((one for one in found if one is not None), None)
+    return FailedLine(number, compared, unpacked, keyed, shapes)
 
 
 def _keyed(

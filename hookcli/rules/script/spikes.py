@@ -82,7 +82,7 @@ def _advice(spike: Spike) -> str:
         return f"look at {which or 'the samples'} in {spike.batch}, and at the labels"
     if which:
         return f"look at {which} of the batch, and at the labels"
-    return "pass `--stop-on spike` to `hookcli run`: it saves the batch and the weights before it"
+    return "pass `--stop-on spike` to `hookcli run`: it saves the batch and weights before that step"
 
 
 RULE = Rule(

@@ -53,8 +53,10 @@ def sentence(spike: Spike) -> str:
     samples = spike.samples
     if samples is None or not samples.dominant:
         return text
-    makes = "makes" if len(samples.dominant) == 1 else "make"
-    rest = "" if samples.without is None else f": without, the norm is {_short(samples.without)}"
+    makes, it = ("makes", "it") if len(samples.dominant) == 1 else ("make", "them")
+    rest = ""
+    if samples.without is not None:
+        rest = f": without {it}, the norm is {_short(samples.without)}"
     return f"{text}; {named(spike)} of {samples.count:,} {makes} its gradient{rest}"
 
 
@@ -82,7 +84,7 @@ def _advice(spike: Spike) -> str:
         return f"look at {which or 'the samples'} in {spike.batch}, and at the labels"
     if which:
         return f"look at {which} of the batch, and at the labels"
-    return "pass `--stop-on spike` to `hookcli run`: it saves the batch and weights before that step"
+    return "run with `--stop-on spike`, which saves the batch, and the weights before that step"
 
 
 RULE = Rule(

@@ -171,7 +171,7 @@ OTHERS = {
     ("system/unnamed_file.py", "read"),
     ("training/non_finite/isolated.py", "_limit_resources"),
     ("training/parallel/children.py", "reports"),
-    ("training/ranks.py", "collect"),
+    ("training/parallel/other_ranks.py", "collect"),
     ("training/script/child_session.py", "begin"),
     ("training/script/native_main.py", "_of_file"),
     ("training/script/native_main.py", "_read"),

@@ -6,6 +6,7 @@ and recurse; a model may break each of the three.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -38,6 +39,20 @@ def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
             (prefix + key, child, inside) for key, child in entries(module, "_modules", nn.Module)
         ]
         todo += reversed(children)
+
+
+def has_forward(module: nn.Module) -> bool:
+    """Return whether a module defines a forward; a ModuleList has none.
+
+    That of a scripted module cannot be read on its class.
+    """
+    return inspect.getattr_static(type(module), "forward") is not nn.Module.forward
+
+
+def own_parameter(module: nn.Module, name: str) -> torch.Tensor | None:
+    """Return a parameter of a module itself; None if it has none of this name."""
+    table = module._parameters
+    return table[name] if name in table else None  # noqa: SIM401  # a scripted one has no `get`
 
 
 def entries(module: nn.Module, table: str, kind: type[_Entry]) -> list[tuple[str, _Entry]]:

@@ -45,8 +45,10 @@ class Sink(Protocol):
 class Kept:
     """A list in memory, sorted at the end by the order of firing."""
 
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
+    def __init__(
+        self, most: int = _MOST, advice: str = "pass `--stream FILE` to write all events"
+    ) -> None:
+        self._most, self._advice = most, advice
         self._events: list[EventNote] = []
         self._dropped = 0
         self._marked = 0
@@ -76,8 +78,7 @@ class Kept:
         recording.events = self.so_far()
         if self._dropped:
             recording.warnings.append(
-                f"{self._dropped} events after the first {self._most} were dropped: "
-                "pass `--stream FILE` to write all events"
+                f"{self._dropped} events after the first {self._most} were dropped: {self._advice}"
             )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from hookcli.errors import RequestError
+from hookcli.spec.hooks import HookSpec
 from hookcli.spec.request import Spec
 
 StopOn: TypeAlias = Literal["nonfinite", "finding", "spike"]
@@ -138,12 +140,13 @@ class JournalPlace:
     """The journal of a run.
 
     It has an absolute path, a descriptor in the script's process, and the first of its entries,
-    which is written.
+    which is written. `presets` are the hooks that somebody may ask for by the name of a preset.
     """
 
     path: str
     handle: int
     header: bytes
+    presets: Mapping[str, tuple[HookSpec, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
+from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.parallel.placements import flat_part, is_part
-from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import ByHand, Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
@@ -121,10 +121,12 @@ class ObservedScript:
             return []
         return ranks.collect(wait=wait)
 
-    def record_reports(self, *, final: bool = True) -> tuple[Report, ...]:
-        """Return the reports of all records."""
+    def record_reports(self, *, final: bool = True, asked: str | None = None) -> tuple[Report, ...]:
+        """Return the reports of all records; with `asked`, those of the hooks of a question."""
         records = [*self.records, *(b.record for b in self.by_hand.values())]
         records = [record for record in records if record.steps and self.is_wanted(record.root)]
+        if asked is not None:
+            records = [record for record in records if record.root.has_asked(asked)]
         for record in records:
             record.root.name_again()
         name_records(records)
@@ -140,7 +142,7 @@ class ObservedScript:
             )
             if record.optimizer_type is None:
                 unheld = ()
-            report = record.report(unheld, held, final=final)
+            report = record.report(unheld, held, final=final, asked=asked)
             if self.job.timed:
                 times = record.steps.times(self.started)
                 report = replace(report, timings={"unit": "us", "steps": times})

@@ -534,14 +534,20 @@ class Record:
         )
 
     def report(
-        self, unheld: tuple[str, ...], held: AbstractSet[int], *, final: bool = True
+        self,
+        unheld: tuple[str, ...],
+        held: AbstractSet[int],
+        *,
+        final: bool = True,
+        asked: str | None = None,
     ) -> Report:
         """Return the record as a report; while the script runs, it is not `final`.
 
         `unheld` are its parameters that no optimizer has, `held` the identities of those that one
-        has.
+        has. With `asked`, it has what the hooks of a question recorded.
         """
-        report = self.root.report(self.model, self.gradients, self.info(unheld, held), final=final)
+        info = self.info(unheld, held)
+        report = self.root.report(self.model, self.gradients, info, final=final, asked=asked)
         return report if self._parts is None else with_placements(report, self.model, self._parts)
 
 

@@ -22,6 +22,7 @@ from hookcli.engine.loop.given_module import device_of, source_of
 from hookcli.engine.loop.hooks import LoopHooks
 from hookcli.engine.loop.step_gradients import StepGradients
 from hookcli.engine.observe.inventory import note_buffers, take_inventory
+from hookcli.errors import RequestError
 from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.traced.rows import LayerSteps
@@ -53,10 +54,12 @@ from hookcli.training.roots import (
     unwrap,
 )
 from hookcli.training.selection.sampling import MOST_CALLS, MOST_SECONDS
+from hookcli.training.step_hooks import AskedSet, HookSet, StepHooks
 from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
 _MOST_BYTES = 1 << 24  # of the batches of several forwards
+_MOST_EVENTS = 20_000  # of a question
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
 _MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
@@ -114,10 +117,8 @@ class RootWatch:
             compiled or is_scripted(self.root) or isinstance(called, LooseParameters)
         )
         self._sink: Sink = sink or Kept(100_000)
-        self._hooks: LoopHooks | None = None
+        self._steps = StepHooks()
         self.is_observed = False  # in a sampled step
-        self._is_attached = False  # whether the hooks on modules are there
-        self._is_closed = False  # whether the events are in the recording
         self.running = 0  # calls of the root
         self.sees_backward = False  # whether an output tells when backward reaches it
         self._edges: list[tuple[Any, Any]] = []  # nodes of parameters, with handles of hooks
@@ -173,7 +174,7 @@ class RootWatch:
     @property
     def is_plain(self) -> bool:
         """Whether its calls are seen, and none of its modules has hooks of a sampled step."""
-        return self._sees_calls and not self._is_attached
+        return self._sees_calls and not self._steps.is_attached
 
     @property
     def known_calls(self) -> int | None:
@@ -276,12 +277,13 @@ class RootWatch:
     ) -> tuple[Any, ...] | None:
         """Observe a call of the root or of a part, if its step is; return its new arguments."""
         replaced = None
-        if self._hooks is not None:
-            self._hooks.part_runs = called is not self.root
+        if self._steps.old and not self.running:
+            self._steps.forget_answered()
+        self._steps.set_part_runs(called is not self.root)
         if step is not None and self._sees_calls and not self.is_observed:
             replaced = self._observe(called, step, args, kwargs)
-        elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
-            self._hooks.start_step(step)
+        elif step is not None:
+            self._steps.go_on(step)
         if self._sees_calls and self._layers_with_modes:
             self._note_modes(step if self.is_observed else None, called)
         return replaced
@@ -291,8 +293,8 @@ class RootWatch:
 
         The gradients of these calls are still observed.
         """
-        if self._hooks is not None:
-            self.partly[step] = max(0, self._hooks.forwards - 1)
+        if self._steps.run is not None:
+            self.partly[step] = max(0, self._steps.run.hooks.forwards - 1)
 
     def partly_seen(self) -> dict[int, int]:
         """Return the steps of which some forwards were not observed, with the number of others."""
@@ -399,7 +401,7 @@ class RootWatch:
         if self.is_part:
             return
         self._is_reached = True
-        if self._is_attached and not self.is_observed:
+        if self._steps.is_attached and not self.is_observed:
             self.rest()
         self._reached_by = self._backward_begins(self)
 
@@ -413,40 +415,66 @@ class RootWatch:
         self, called: nn.Module, step: int, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, ...] | None:
         """Attach the hooks of a sampled step; return new arguments of the call that begins now."""
-        if self._hooks is None:
-            chosen = hooks_of_root(self._spec.hooks, self.model, self.name, self._unmatched)
-            self._hooks = LoopHooks(
-                self.root,
-                replace(self._spec, hooks=chosen),
-                self._sink,
-                first=step,
-                inside_only=True,
-                failed=self._failed,
-                most_calls=MOST_CALLS if self._limited else None,
-                most_seconds=MOST_SECONDS if self._limited else math.inf,
-                on_full=self._full,
-            )
-        hooks = self._hooks
-        hooks.part_runs = called is not self.root
-        hooks.forget_optimizers()
-        hooks.start_step(step)
-        hooks.clock.open = True
+        if self._steps.run is None:
+            hooks = self._loop_hooks(self._spec, self._sink, step, self._unmatched)
+            self._steps.run = HookSet(self._spec, hooks, self._sink)
         self.is_observed = True
-        if self._is_attached:
-            return None
-        self._is_attached = True
-        return hooks.attach_during_call(called, args, kwargs)
+        return self._steps.observe(called, step, args, kwargs, is_part=called is not self.root)
+
+    def _loop_hooks(
+        self, spec: Spec, sink: Sink, first: int, unmatched: UnmatchedHooks
+    ) -> LoopHooks:
+        """Return the hooks of a request that have targets in this root."""
+        chosen = hooks_of_root(spec.hooks, self.model, self.name, unmatched)
+        return LoopHooks(
+            self.root,
+            replace(spec, hooks=chosen),
+            sink,
+            first=first,
+            inside_only=True,
+            failed=self._failed,
+            most_calls=MOST_CALLS if self._limited else None,
+            most_seconds=MOST_SECONDS if self._limited else math.inf,
+            on_full=self._full,
+        )
+
+    def ask(self, identity: str, spec: Spec, steps: tuple[int, int]) -> None:
+        """Attach the hooks of a request too, from the first to the last of these steps.
+
+        Raises
+        ------
+        RequestError : the installed torch does not have one of their kinds, or no call is seen.
+        """
+        if not self._sees_calls:
+            raise RequestError(
+                f"calls inside {self.name} are not seen: it is compiled or scripted",
+                place=self.name,
+                hint="run the script with `--eager` or `--compiled eager-samples`",
+            )
+        sink = Kept(_MOST_EVENTS, "ask for fewer steps")
+        unmatched = UnmatchedHooks()
+        hooks = self._loop_hooks(spec, sink, steps[0], unmatched)
+        hooks.recording.warnings += unmatched.warnings()
+        self._steps.asked[identity] = AskedSet(spec, hooks, sink, first=steps[0], last=steps[1])
+
+    def has_asked(self, identity: str) -> bool:
+        """Return whether it has hooks of a question."""
+        return identity in self._steps.asked
+
+    def forget_asked(self, identity: str) -> None:
+        """Remove the hooks of a question when the next forward begins."""
+        self._steps.answered(identity)
 
     def follow(self, optimizer: Any) -> None:
         """Attach the configured hooks on optimizers, in a sampled step."""
-        hooks = self._hooks
-        if hooks is None:
+        run = self._steps.run
+        if run is None:
             return
-        if hooks.clock.step in self.partly and not self.running:  # the optimizer is observed again
+        step = run.hooks.clock.step
+        if step in self.partly and not self.running:  # the optimizer is observed again
             self.rest()
-            hooks.clock.open = True
-        if hooks.clock.open:
-            hooks.follow(optimizer)
+            self._steps.open_again(step)
+        self._steps.follow(optimizer)
 
     def has_gradients(self) -> bool:
         """Return whether a parameter has a gradient, as far as that is known without waiting.
@@ -472,19 +500,16 @@ class RootWatch:
     def part_ended(self) -> None:
         """Note that the call of a part alone has ended."""
         self.running = 0
-        if self._hooks is not None:
-            self._hooks.part_runs = False
+        self._steps.set_part_runs(False)
 
     def optimizing(self, *, now: bool) -> None:
         """Set whether the optimizer steps now."""
-        if self._hooks is not None:
-            self._hooks.clock.optimizing = now
+        self._steps.set_optimizing(now)
 
     def pause(self) -> None:
         """End the observation of a sampled step. The hooks stay until `rest`."""
-        if self._hooks is not None:
-            self.is_observed = False
-            self._hooks.clock.open = False
+        self.is_observed = False
+        self._steps.close()
 
     def rest(self) -> None:
         """Remove the hooks on modules, after a sampled step.
@@ -492,9 +517,8 @@ class RootWatch:
         Not during a call of the root: PyTorch has listed its hooks, and would call them wrongly.
         """
         self.pause()
-        if self._is_attached and self._hooks is not None and not self.running:
-            self._is_attached = False
-            self._hooks.detach()
+        if self._steps.is_attached and not self.running:
+            self._steps.detach()
 
     def ended_step(self, number: int | None = None) -> None:
         """Forget what belongs to the step that ended. Its `number` is None if it is no step."""
@@ -510,7 +534,7 @@ class RootWatch:
         They do nothing now, and those on modules are removed when the running call ends.
         """
         self.pause()
-        if self._is_attached:
+        if self._steps.is_attached:
             last = _Last(self)
             register: Any = nn.Module.register_forward_hook
             last.handle = register(self.root, last, always_call=True)
@@ -523,21 +547,29 @@ class RootWatch:
             handle.remove()
         self._edges.clear()
         self.rest()
-        if self._hooks is not None:
-            self._hooks.forget_optimizers()
+        self._steps.forget_optimizers()
 
     def report(
-        self, model: Model, gradients: StepGradients, training: TrainingInfo, *, final: bool
+        self,
+        model: Model,
+        gradients: StepGradients,
+        training: TrainingInfo,
+        *,
+        final: bool,
+        asked: str | None = None,
     ) -> Report:
         """Return the report of a record of this root; `model` has the parameters of the record.
 
-        One that is not `final` has no events, and none of the findings about hooks.
+        One that is not `final` has no events, and none of the findings about hooks. With `asked`
+        it is that of the hooks of a question.
         """
-        hooks = self._hooks
+        chosen = self._steps.run if asked is None else self._steps.asked.get(asked)
+        hooks = None if chosen is None else chosen.hooks
+        spec = self._spec if chosen is None else chosen.spec
         recording = Recording() if hooks is None else hooks.recording
-        if hooks is not None and final and not self._is_closed:
-            self._is_closed = True
-            self._sink.close(recording)
+        if chosen is not None and hooks is not None and final and not chosen.is_reported:
+            chosen.is_reported = True
+            chosen.sink.close(recording)
             if self.partly:  # what is missing may be in the calls that were not observed
                 hooks.clock.open = False
                 recording.findings = list(hooks.clock.findings)
@@ -553,19 +585,18 @@ class RootWatch:
         if not gradients.empty:
             gradients.record(recording)
         take_inventory(model, recording, self._before)
-        self.graph_steps.add_to(recording, self._spec.hooks)
+        if asked is None:
+            self.graph_steps.add_to(recording, spec.hooks)
         inputs: Inputs | None = None if hooks is None else hooks.inputs
         report = assemble(
             model,
             recording,
-            command=self._spec.command,
+            command=spec.command,
             source=source_of(self.root),
-            run=run_info(
-                self._spec, "as-is", recording, tensors="real", device=device_of(self.root)
-            ),
+            run=run_info(spec, "as-is", recording, tensors="real", device=device_of(self.root)),
             inputs=inputs,
             hooks=() if hooks is None else hooks.existing,
-            warnings=[*unjudged(self._spec), *gradients.warnings()],
+            warnings=[*unjudged(spec), *gradients.warnings()],
             started=self._started,
         )
         run = replace(report.run, steps=training.total, seed=torch.initial_seed())

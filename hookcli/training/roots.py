@@ -89,15 +89,11 @@ def owner_of(parameters: list[Any]) -> nn.Module | None:
             chain.append(module)
             todo.append(module)
             ids = parameter_ids(module)
-            depth = -len(chain) if _has_forward(module) else len(chain) - sys.maxsize
+            depth = -len(chain) if module_tree.has_forward(module) else len(chain) - sys.maxsize
             rank = (len(wanted & ids), -len(ids), depth)
             if best is None or rank > best[0]:
                 best = rank, module
     return None if best is None else unwrap(best[1])[0]
-
-
-def _has_forward(module: nn.Module) -> bool:
-    return type(module).forward is not nn.Module.forward
 
 
 def modules_with(value: Any) -> Iterator[nn.Module]:

@@ -29,6 +29,7 @@ from hookcli.report.training import (
     ScriptInfo,
     TrainingReport,
 )
+from hookcli.spec.request import Spec
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import (
     current_graph_task_id,
@@ -47,7 +48,7 @@ from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
 from hookcli.training.parallel.children import Children
-from hookcli.training.ranks import OtherRanks
+from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
 from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
@@ -110,7 +111,9 @@ class Watch:
         self._spikes = SpikeWatch(job, self._guard)
         self._journal: TrainingJournal | None = None
         if job.journal is not None:
-            self._journal = TrainingJournal(job.journal, self._records, self._so_far)
+            self._journal = TrainingJournal(
+                job.journal, job.spec, self._records, self._so_far, self._answer
+            )
 
     # The beginning and the end.
 
@@ -206,11 +209,21 @@ class Watch:
 
     def _so_far(self) -> TrainingReport:
         """Return the report of the training so far."""
-        script = self._seen.job.script
-        info = ScriptInfo(script.name, script.arguments, script.is_module, "running", None)
         with own_imports():
-            report = self._seen.report(self._seen.record_reports(final=False), info)
-            return self._with_facts(report)
+            records = self._seen.record_reports(final=False)
+            return self._with_facts(self._seen.report(records, self._running()))
+
+    def _answer(self, identity: str, spec: Spec) -> TrainingReport:
+        """Return the report of the hooks of a question."""
+        with own_imports():
+            records = self._seen.record_reports(asked=identity)
+            report = self._seen.report(records, self._running())
+            tracking = replace(report.tracking, preset=spec.command)
+            return replace(report, tracking=tracking, warnings=())
+
+    def _running(self) -> ScriptInfo:
+        script = self._seen.job.script
+        return ScriptInfo(script.name, script.arguments, script.is_module, "running", None)
 
     def _with_facts(self, report: TrainingReport) -> TrainingReport:
         facts = self._observers.facts.rows()

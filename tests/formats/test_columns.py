@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from hookcli.cli.flags.values import parse_columns, parse_sort
 from hookcli.engine.statistics.statistics import statistics
 from hookcli.formats.names import FLOW, GRADS, TABLES, TRACE, columns_of, sorts_of
 from hookcli.formats.order import ordered
@@ -197,3 +198,10 @@ def test_a_sort_by_any_column_orders_the_cells_of_that_column():
             cells = [float(line.split()[1]) for line in body(text)[1:]]
             assert cells == sorted(cells, reverse=not sign)
     assert set(sorts_of("grads")) - {"order", "params"} <= set(columns_of("grads"))
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_a_flag_of_render_accepts_each_column_and_sort_of_each_command(command):
+    names = tuple(columns_of(command))
+    assert parse_columns(",".join(names), None) == names
+    assert [parse_sort(name, None) for name in sorts_of(command)] == [*sorts_of(command)]

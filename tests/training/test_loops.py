@@ -760,3 +760,10 @@ def test_weights_that_are_nan_are_not_said_to_be_set_back():
     assert row.restored is None
     judged = judge_training(report, with_training_set(())).records[0]
     assert not any("back" in f.message for f in judged.checks if f.status == "fail")
+
+
+def test_a_scripted_model_is_looked_at_without_an_error():
+    torch.manual_seed(0)
+    report, _ = watched(steps_of(torch.jit.script(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))))
+    assert [note for note in report.warnings if "failed" in note] == []
+    assert report.records[0].training.total == 5

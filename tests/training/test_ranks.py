@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hookcli import whole_files
-from hookcli.training.ranks import OtherRanks
+from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.roots import owner_of, unwrap
 from hookcli.training.script import plain_traceback
 
@@ -101,7 +101,7 @@ def test_the_folder_of_a_rank_0_that_was_killed_is_removed(tmp_path, monkeypatch
 
 
 def test_a_rank_that_left_nothing_is_not_waited_for_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("hookcli.training.ranks._PATIENCE", 0.0)
+    monkeypatch.setattr("hookcli.training.parallel.other_ranks._PATIENCE", 0.0)
     assert OtherRanks(0, 2, 2, tmp_path).collect(wait=True) == []
     assert OtherRanks(0, 2, 2, tmp_path / "gone").collect(wait=True) == []
     OtherRanks(1, 2, 2, tmp_path).close()  # rank 0's

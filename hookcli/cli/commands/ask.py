@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from hookcli.cli.errors import reporting
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, output_text
+from hookcli.cli.flags.script_options import TrainingPreset
 from hookcli.cli.flags.signatures import argument, changes, option
 from hookcli.formats.registry import formats_of
 
 EXAMPLES = (
     ("the next 3 steps of a training in detail", "hookcli ask run.json --steps 3"),
     ("the steps 5000 to 5010, as a page", "hookcli ask run.json --steps 5000-5010 -o asked.html"),
+    ("every call of the next step, in order", "hookcli ask run.json --preset trace"),
 )
 
 
@@ -30,6 +33,19 @@ class AskFlags:
         text="Steps to observe in detail: the next N, or those from A to B, counted from 0.",
         section="Run",
         unset="1",
+    )
+    preset: TrainingPreset | None = option(  # noqa: RUF009  # it is a field()
+        "--preset",
+        text="Hooks of these steps, beside those of the run: grads, trace or inspect.",
+        section="Hooks",
+        default=None,
+    )
+    kinds: str | None = option(
+        "--kinds",
+        metavar="K,K|all",
+        text="Kinds of hooks to attach in these steps; `hookcli list hooks` lists them.",
+        section="Hooks",
+        complete=completions.kinds,
     )
     timeout: float = option(
         "--timeout",
@@ -58,8 +74,9 @@ def ask(
     console = messages.console()
 
     def command() -> int:
-        from hookcli.cli.following.ask_run import ask_run
+        from hookcli.cli.following.ask_run import Question, ask_run
 
-        return ask_run(asked.run, asked.steps, output, console, timeout=asked.timeout)
+        question = Question(asked.steps, asked.preset, asked.kinds)
+        return ask_run(asked.run, question, output, console, timeout=asked.timeout)
 
     return reporting(console, command)

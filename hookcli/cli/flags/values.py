@@ -6,7 +6,15 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
-from hookcli.formats.names import ALIASES, DEFAULT_COLUMNS, SORTS, columns_of, common, sorts_of
+from hookcli.formats.names import (
+    ALIASES,
+    DEFAULT_COLUMNS,
+    SORTS,
+    TABLES,
+    columns_of,
+    common,
+    sorts_of,
+)
 from hookcli.sentences import unknown
 from hookcli.spec.request import Interpreter
 from hookcli.text import listed_hint, nearest, try_instead
@@ -54,7 +62,7 @@ def parse_sort(text: str | None, command: str | None) -> str | None:
 
 def known_columns(command: str | None) -> tuple[str, ...]:
     """Return the columns of a command's reports; with command None those of all commands."""
-    commands = ("inspect", "grads", "trace") if command is None else (command,)
+    commands = TABLES if command is None else (command,)
     return tuple(dict.fromkeys(name for each in commands for name in columns_of(each)))
 
 

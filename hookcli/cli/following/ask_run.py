@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import time
 import uuid
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.cli.training.saved_journal import Journaled, suppressions_of
+from hookcli.config.kinds_flag import observers
 from hookcli.console import Console
 from hookcli.diagnosis.early import judged_so_far
 from hookcli.errors import RequestError, Status
@@ -20,7 +23,7 @@ from hookcli.formats.view import View
 from hookcli.plain_files import read_bytes
 from hookcli.report.files import read_any_report
 from hookcli.report.journal.ask_files import MOST_STEPS, ask_file, leave_ask, parse_range
-from hookcli.report.journal.journal_reader import JournalReader
+from hookcli.report.journal.journal_reader import JournalReader, damaged_journal
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import TrainingReport
@@ -33,15 +36,39 @@ _TICK = 0.2  # seconds between two looks at the journal
 _FREE = 10.0  # seconds for which an earlier question is waited for
 
 
-def ask_run(name: str, steps: str, output: OutputFlags, console: Console, *, timeout: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Steps, as `--steps` names them, with the preset or the kinds of further hooks."""
+
+    steps: str
+    preset: str | None = None
+    kinds: str | None = None
+
+
+def ask_run(
+    name: str,
+    question: Question,
+    output: OutputFlags,
+    console: Console,
+    *,
+    timeout: float,
+) -> int:
     """Ask a run, wait for the steps, and show them.
 
     Raises
     ------
     RequestError : the run does not exist or has ended, the steps are wrong, have passed or do not
-        end in time, or a file cannot be written.
+        end in time, --kinds is empty or names unknown kinds, or a file cannot be written.
     """
-    identity = uuid.uuid4().hex
+    identity, steps = uuid.uuid4().hex, question.steps
+    if question.kinds is not None:
+        if question.preset is not None:
+            raise RequestError(
+                "--kinds cannot be combined with --preset",
+                place=f"--kinds {question.kinds}",
+                hint="remove `--preset`: the named kinds are attached instead of its hooks",
+            )
+        observers(question.kinds)
     if parse_range(identity, steps) is None:
         raise RequestError(
             f"--steps must be a number or a range of at most {MOST_STEPS:,} steps, got '{steps}'",
@@ -55,13 +82,15 @@ def ask_run(name: str, steps: str, output: OutputFlags, console: Console, *, tim
     )
     reader = _running(files)
     until = time.monotonic() + timeout
-    _leave(files, identity, steps)
+    _leave(files, identity, question)
     try:
-        first, last = _answer(files, reader, identity, console, until)
+        answer = _answer(files, reader, identity, console, until)
     except BaseException:
         _take_back(files, identity)
         raise
-    report = only_steps(_report(files, reader), first, last)
+    first, last = _span(answer)
+    whole = _report(files, reader) if "answer" not in answer else _own_report(files, answer)
+    report = only_steps(whole, first, last)
     root, start = source_root()
     view = View(
         width=console.width(),
@@ -100,10 +129,16 @@ def _ended(files: Journaled) -> RequestError:
     )
 
 
-def _leave(files: Journaled, identity: str, steps: str) -> None:
+def _leave(files: Journaled, identity: str, question: Question) -> None:
     until = time.monotonic() + _FREE
     try:
-        while not leave_ask(files.journal, identity, steps):
+        while not leave_ask(
+            files.journal,
+            identity,
+            question.steps,
+            preset=question.preset,
+            kinds=question.kinds,
+        ):
             if time.monotonic() > until:
                 raise RequestError(
                     "an earlier question has not been read by the run",
@@ -130,8 +165,8 @@ def _take_back(files: Journaled, identity: str) -> None:
 
 def _answer(
     files: Journaled, reader: JournalReader, identity: str, console: Console, until: float
-) -> tuple[int, int]:
-    """Wait for the answer, and return the first and the last of the steps."""
+) -> dict[str, Any]:
+    """Wait for the answer, and return its entry of the journal."""
     told = False
     while True:
         goes_on = files.has_journal()
@@ -143,10 +178,11 @@ def _answer(
             raise RequestError(
                 f"the run does not observe these steps: {last.get('why')}",
                 place=files.output,
-                hint="run `hookcli ask run.json --steps 3` for the next 3 steps",
+                hint=last.get("hint")
+                or f"run `hookcli ask {files.output} --steps 3` for the next 3 steps",
             )
         if last.get("state") == "answered" or (notes and (reader.is_final or not goes_on)):
-            return _span(last)
+            return last
         if not goes_on or reader.is_final:
             raise _ended(files)
         if notes and not told:
@@ -165,6 +201,16 @@ def _answer(
 def _span(note: dict[str, Any]) -> tuple[int, int]:
     first, last = note["span"]
     return int(first), int(last)
+
+
+def _own_report(files: Journaled, answer: Mapping[str, Any]) -> TrainingReport:
+    """Return the report of the hooks that were asked for."""
+    from hookcli.report.schema import training_from_json
+
+    try:
+        return training_from_json(json.dumps(answer["answer"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged_journal(files.journal, error) from None
 
 
 def _report(files: Journaled, reader: JournalReader) -> TrainingReport:

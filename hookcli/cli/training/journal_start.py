@@ -8,14 +8,17 @@ import platform
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from hookcli._version import __version__
+from hookcli.cli.flags.script_options import TrainingPreset
+from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
 from hookcli.outputs.special_files import is_in_place
 from hookcli.report.journal.journal_entries import asks_of, header_line, journal_of
 from hookcli.report.journal.journal_file import JournalFile, JournalInUseError
 from hookcli.sentences import cannot_write
+from hookcli.spec.hooks import HookSpec
 from hookcli.spec.ranks import with_rank
 from hookcli.spec.training import JournalPlace
 from hookcli.system.unnamed_file import UnnamedFile
@@ -60,8 +63,14 @@ def with_journal(request: TrainingRequest, *, always: bool = False) -> TrainingR
         request.end.console.note(f"the report is written at the end only: {why}")
         return request
     os.set_inheritable(file.handle, True)
-    job = replace(request.job, journal=JournalPlace(path, file.handle, header))
+    place = JournalPlace(path, file.handle, header, presets=_presets())
+    job = replace(request.job, journal=place)
     return replace(request, job=job, end=replace(request.end, journal=path))
+
+
+def _presets() -> dict[str, tuple[HookSpec, ...]]:
+    """Return the hooks of the presets that `hookcli ask` may name while the script runs."""
+    return {name: preset_hooks(name) for name in get_args(TrainingPreset)}
 
 
 def _header(request: TrainingRequest, output: str | None) -> bytes:

@@ -91,7 +91,7 @@ class TracedLayers:
         if not any(module._forward_hooks or module._forward_pre_hooks for module in new):
             leave_uncompiled(new)
         for module in new:
-            if type(module).forward is nn.Module.forward:  # a ModuleList has none
+            if not module_tree.has_forward(module):
                 continue
             hook = self._hooks[id(module)] = TracedHook(module, self.slots, self._observe)
             self._handles.append(module.register_forward_hook(hook, with_kwargs=True))

@@ -1,7 +1,8 @@
 """The file with which somebody asks a training that runs for steps in detail.
 
 It is in a folder that only the user can read, beside the journal, and has a number of steps or a
-range: no code, no path. The training looks for it at the end of each step, and removes it.
+range, and names of a preset or of kinds: no code, no path. The training looks for it at the end of
+each step, and removes it.
 """
 
 from __future__ import annotations
@@ -23,30 +24,47 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _STEPS = re.compile(r"(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?")
 _ID = re.compile(r"[0-9a-f]{8,64}")
+_NAMES = re.compile(r"[a-z_, ]{1,2000}")
 
 
 @dataclass(frozen=True, slots=True)
 class AskedRange:
-    """Steps that somebody asks for: the `next` ones, or those from `first` to `last`."""
+    """Steps that somebody asks for: the `next` ones, or those from `first` to `last`.
+
+    With a `preset`, or `kinds` as `--kinds` names them, they are observed by its hooks too.
+    """
 
     identity: str
     next: int | None = None
     first: int = 0
     last: int = 0
+    preset: str | None = None
+    kinds: str | None = None
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether it asks for other hooks than those of the run."""
+        return self.preset is not None or self.kinds is not None
 
 
-def parse_range(identity: str, text: str) -> AskedRange | None:
+def parse_range(
+    identity: str, text: str, *, preset: str | None = None, kinds: str | None = None
+) -> AskedRange | None:
     """Return what "3" or "5000-5010" asks for; None if it is neither, empty or too long."""
     found = _STEPS.fullmatch(text)
     if found is None or not _ID.fullmatch(identity):
         return None
+    if any(name is not None and not _NAMES.fullmatch(name) for name in (preset, kinds)):
+        return None
     first = int(found["first"])
     if found["last"] is None:
-        return AskedRange(identity, next=first) if 0 < first <= MOST_STEPS else None
+        if not 0 < first <= MOST_STEPS:
+            return None
+        return AskedRange(identity, next=first, preset=preset, kinds=kinds)
     last = int(found["last"])
     if not 0 <= last - first < MOST_STEPS:
         return None
-    return AskedRange(identity, first=first, last=last)
+    return AskedRange(identity, first=first, last=last, preset=preset, kinds=kinds)
 
 
 def ask_file(journal: str) -> str:
@@ -54,7 +72,14 @@ def ask_file(journal: str) -> str:
     return os.path.join(asks_of(journal), _NAME)  # noqa: PTH118  # as a string
 
 
-def leave_ask(journal: str, identity: str, steps: str) -> bool:
+def leave_ask(
+    journal: str,
+    identity: str,
+    steps: str,
+    *,
+    preset: str | None = None,
+    kinds: str | None = None,
+) -> bool:
     """Leave a question. Return False if another one is there, which the training has not read.
 
     Raises
@@ -71,7 +96,8 @@ def leave_ask(journal: str, identity: str, steps: str) -> bool:
     handle = os.open(temporary, _CREATE, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as stream:
-            json.dump({"id": identity, "steps": steps}, stream)
+            values = {"id": identity, "steps": steps, "preset": preset, "kinds": kinds}
+            json.dump({k: v for k, v in values.items() if v is not None}, stream)
         os.link(temporary, file)  # unlike rename, it replaces nothing
     except FileExistsError:
         return False
@@ -96,8 +122,10 @@ def take_ask(journal: str) -> AskedRange | None:
         os.unlink(file)  # noqa: PTH108  # as a string
     try:
         value = json.loads(text)
-        return parse_range(value["id"], value["steps"])
-    except (ValueError, KeyError, TypeError):
+        return parse_range(
+            value["id"], value["steps"], preset=value.get("preset"), kinds=value.get("kinds")
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -190,9 +190,7 @@ class JournalReader:
             report = training_from_json(text)
             check_valid_training(report, text)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RequestError(
-                f"{self.path} is not a hookcli journal: {error}", place=self.path, hint=_HINT
-            ) from None
+            raise damaged_journal(self.path, error) from None
         if self.is_final:
             return report
         return replace(report, warnings=(self.last_words(report, ended), *report.warnings))
@@ -247,6 +245,11 @@ def _with_steps(record: dict[str, Any], steps: RecordSteps | None) -> dict[str, 
     run = {**record["run"], "steps": counts["total"]} if "run" in record else None
     whole = {**record, "training": {**training, **counts, "steps": rows}}
     return whole if run is None else {**whole, "run": run}
+
+
+def damaged_journal(path: str, error: Exception) -> RequestError:
+    """Return the error that what a journal has is not what hookcli writes."""
+    return RequestError(f"{path} is not a hookcli journal: {error}", place=path, hint=_HINT)
 
 
 def _not_journal(path: str) -> RequestError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,7 @@ from hookcli.report.journal.journal_entries import (
 )
 from hookcli.report.journal.journal_file import JournalFile
 from hookcli.report.training import TrainingReport
+from hookcli.spec.request import Spec
 from hookcli.spec.training import JournalPlace
 from hookcli.training.journal.asked_steps import AskedSteps
 from hookcli.training.records import Record
@@ -27,6 +29,8 @@ _FREE = 0.1  # seconds that reports of the training so far may always take
 _SHARE = 0.01  # of the time, beyond these
 _AFTER_FAILURE = 10.0  # seconds until it is tried again to write
 _SPARE = 4 << 20  # bytes by which the journal grows before it is written again, shorter
+_MOST_NOTES = 64  # about questions, that are written again
+_KEPT = 60.0  # seconds for which they are
 _GROWTH = 3  # times its size when it was last written so
 
 _clock, _wall = time.perf_counter, time.time  # the script may replace them
@@ -44,12 +48,14 @@ class TrainingJournal:
     def __init__(
         self,
         place: JournalPlace,
+        spec: Spec,
         records: Callable[[], Sequence[Record]],
         report: Callable[[], TrainingReport],
+        answer: Callable[[str, Spec], TrainingReport],
     ) -> None:
         self._file = JournalFile(place.path, place.handle)
         self._header = place.header
-        self._records, self._report = records, report
+        self._records, self._report, self._answer = records, report, answer
         self._began = _clock()
         self._due = self._began + _EVERY
         self._numbers: dict[int, int] = {}  # of records, by their ids
@@ -60,7 +66,8 @@ class TrainingJournal:
         self._most = _SPARE  # bytes of the file, beyond which it is written again
         self._latest = b""  # the last report
         self._has_failed = False
-        self._asked = AskedSteps(place.path, records, self._note)
+        self._asked = AskedSteps(place, spec, records, self._note)
+        self._notes: deque[tuple[float, bytes]] = deque(maxlen=_MOST_NOTES)  # with their times
         self.is_open = True
 
     def begin(self) -> None:
@@ -151,14 +158,21 @@ class TrainingJournal:
         self._spent += self._cost
         return self._latest
 
-    def _note(self, values: Mapping[str, Any], *, answered: bool) -> None:
-        """Write an entry about a question; the answer is in the report and the rows before it."""
+    def _note(self, values: Mapping[str, Any], *, answered: bool, spec: Spec | None = None) -> None:
+        """Write an entry about a question; the answer is in the report and the rows before it.
+
+        With a `spec`, of hooks of its own, the entry has the report of these hooks.
+        """
         entries = []
         if answered:
             records = [record for record in self._records() if record.steps]
             entries = [self._rows_of(record, self._number(record)) for record in records]
             entries.append(self._report_entry())
-        self._append(b"".join((*entries, note_line(values, at=_wall(), up=self._up()))))
+            if spec is not None:
+                values = {**values, "answer": self._answer(values["asked"], spec)}
+        note = note_line(values, at=_wall(), up=self._up())
+        self._notes.append((_clock(), note))
+        self._append(b"".join((*entries, note)))
 
     def _append(self, data: bytes) -> bool:
         """Write entries; return whether that was possible. It is told once that it was not."""
@@ -175,11 +189,12 @@ class TrainingJournal:
         return True
 
     def _shorten(self) -> None:
-        """Write the file again with the last report and the rows that were kept."""
+        """Write the file again with the last report, the rows that were kept, and new answers."""
+        notes = [note for at, note in self._notes if _clock() - at < _KEPT]
         records = [record for record in self._records() if record.steps]
         rows = [self._rows_of(record, self._number(record), whole=True) for record in records]
         with suppress(OSError):
-            self._file.replace(b"".join((self._header, self._latest, *rows)))
+            self._file.replace(b"".join((self._header, self._latest, *rows, *notes)))
         self._most = _SPARE + _GROWTH * self._file.size
 
     def finish(self, report: TrainingReport) -> None:

@@ -12,6 +12,7 @@ from torch import nn
 
 from hookcli.engine.probes.user_code import definition_of
 from hookcli.models import places
+from hookcli.models.scripted import is_scripted
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_source import (
     additions,
@@ -83,6 +84,8 @@ def _name(function: Any) -> str:
 
 def _plain(function: Any) -> FunctionType | None:
     """Return the function of the user's code that a call of an object runs."""
+    if is_scripted(function):
+        return None
     if isinstance(function, nn.Module):
         function = type(function).forward
     elif not isinstance(function, FunctionType | MethodType):

@@ -111,7 +111,7 @@ class FrozenParts(Observer):
         """Find weights that are frozen at zero, and embeddings that from_pretrained has frozen."""
         root = record.root.root
         for module, names in module_tree.modules(root):
-            weight = module._parameters.get("weight")
+            weight = module_tree.own_parameter(module, "weight")
             if weight is None or weight.requires_grad or weight.is_meta or weight.dim() < 2:
                 continue
             if weight.layout is not torch.strided or not 0 < weight.numel() <= _MOST:
@@ -142,7 +142,7 @@ class FrozenParts(Observer):
                         norms=part.norms,
                     )
             for record, module, name in self._zeros.values():
-                weight = module._parameters.get("weight")
+                weight = module_tree.own_parameter(module, "weight")
                 if (
                     weight is not None
                     and not weight.requires_grad

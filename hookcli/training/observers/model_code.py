@@ -76,7 +76,7 @@ class ModelCode(Observer):
         weights: dict[tuple[int, ...], list[tuple[str, torch.Tensor]]] = {}
         linear = []
         for module, names in module_tree.modules(record.root.root):
-            weight = module._parameters.get("weight")
+            weight = module_tree.own_parameter(module, "weight")
             if weight is None or weight.is_meta or not 1 < weight.numel() <= _MOST:
                 continue
             if is_dtensor(weight):  # to compare one would be a collective

@@ -166,6 +166,11 @@ def test_a_run_that_goes_on_is_followed_asked_and_not_started_twice(running, scr
     assert second == first + 1
     assert record["sampled"] == [first, second]
 
+    traced = cli("ask", "run.json", "--preset", "trace")
+    assert traced.status == 0, traced.err
+    assert "forward_pre" in traced.out
+    assert "post_accumulate_grad  body.weight" in traced.out
+
     past = cli("ask", "run.json", "--steps", "1-2")
     assert past.status == 2
     assert "these steps have passed: the next one is" in past.error()[0]
@@ -252,6 +257,11 @@ def test_wrong_flags_of_findings_are_refused(flags, message, script, cli):
         (["follow", "no.json"], "file not found: no.json"),
         (["ask", "no.json"], "file not found: no.json"),
         (["ask", "no.json", "--steps", "x"], "--steps must be a number or a range"),
+        (["ask", "no.json", "--kinds", "forwrd"], "unknown kind 'forwrd'"),
+        (
+            ["ask", "no.json", "--kinds", "forward", "--preset", "trace"],
+            "--kinds cannot be combined with --preset",
+        ),
         (["follow", "a.json", "b.json", "-o", "x.html"], "a file shows one run, got several"),
         (["follow", "a.json", "-f", "html"], "a format of a run that is followed requires a file"),
     ],

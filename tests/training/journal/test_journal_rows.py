@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import nn
 
+from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
 from hookcli.report.encode import training_to_json
 from hookcli.report.journal import journal_file
@@ -20,12 +21,14 @@ from hookcli.report.journal.ask_files import ask_file, leave_ask, parse_range, t
 from hookcli.report.journal.journal_entries import asks_of, header_line
 from hookcli.report.journal.journal_file import PREVIOUS, JournalFile
 from hookcli.report.journal.journal_reader import JournalReader
+from hookcli.report.schema import training_from_json
 from hookcli.report.training import ScriptInfo
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import JournalPlace, RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
 from hookcli.training.journal import training_journal
 
+PRESETS = {name: preset_hooks(name) for name in ("grads", "trace", "inspect")}
 HEADER = {"hookcli": "0.1", "at": 1.0, "pid": 1, "host": "here", "output": "run.json"}
 
 
@@ -51,7 +54,7 @@ def plain_losses(count):
 class Journaled:
     """A watched loop with a journal. `at_step` is called after each step with its number."""
 
-    def __init__(self, tmp_path, steps="0-2"):
+    def __init__(self, tmp_path, steps="0-2", hooks=()):
         self.path = str(tmp_path / "run.json.journal")
         file = JournalFile.create(self.path)
         header = header_line(HEADER)
@@ -59,15 +62,15 @@ class Journaled:
         self.job = RunJob(
             ScriptSpec("train.py"),
             TrainingSpec(parse_steps(steps, "")),
-            Spec("grads", ModelSpec("train.py")),
-            journal=JournalPlace(self.path, file.handle, header),
+            Spec("grads", ModelSpec("train.py"), hooks=hooks),
+            journal=JournalPlace(self.path, file.handle, header, presets=PRESETS),
         )
 
     def train(self, count, at_step=lambda step: None):
         watch = watching.start(self.job)
         torch.manual_seed(0)
-        net = nn.Linear(4, 1)
-        optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+        self.net = net = nn.Linear(4, 1)
+        self.optimizer = optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
         try:
             for step in range(count):
                 optimizer.zero_grad()
@@ -303,6 +306,82 @@ def test_asking_changes_no_loss(journaled):
     assert [row.loss for row in report.records[0].training.steps] == plain_losses(12)
 
 
+def events(report):
+    """The events of the only record, without their numbers."""
+    (record,) = report.records
+    return [(row.step, row.phase, row.kind, row.target) for row in record.events]
+
+
+def answer(journaled):
+    """The report in the last entry about a question."""
+    return training_from_json(json.dumps(journaled.read().asked[-1]["answer"]))
+
+
+@pytest.mark.parametrize("at", [0, 4])  # in a step that is observed anyway, and in another one
+def test_steps_are_observed_by_the_hooks_of_another_preset(at, journaled, tmp_path):
+    def at_step(step):
+        if step == at:
+            leave_ask(journaled.path, "0" * 8, "2", preset="trace")
+
+    report = journaled.train(9, at_step)
+    (tmp_path / "traced").mkdir()
+    traced = Journaled(tmp_path / "traced", f"{at + 2}-{at + 3}", PRESETS["trace"]).train(9)
+    asked = answer(journaled)
+    assert events(asked) == events(traced)
+    assert len(events(asked)) == 2 * 5  # forward_pre, forward, tensor and both parameters
+    assert asked.tracking.preset == asked.records[0].command == "trace"
+    assert events(report) == []
+    assert [row.loss for row in report.records[0].training.steps] == plain_losses(9)
+    assert not journaled.net._forward_hooks
+    assert not journaled.net._forward_pre_hooks
+
+
+def test_kinds_that_are_asked_for_are_attached_in_these_steps_only(journaled):
+    def at_step(step):
+        if step == 4:
+            leave_ask(journaled.path, "0" * 8, "6-7", kinds="optimizer_step_post, forward")
+
+    journaled.train(9, at_step)
+    assert [row[:3] for row in events(answer(journaled))] == [
+        (step, *row)
+        for step in (6, 7)
+        for row in (("forward", "forward"), ("optimizer", "optimizer_step_post"))
+    ]
+    assert not journaled.optimizer._optimizer_step_post_hooks
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"preset": "fast"}, "unknown preset 'fast'"),
+        ({"kinds": "forwrd"}, "unknown kind 'forwrd'"),
+        ({"kinds": " "}, "--kinds must not be empty"),
+    ],
+)
+def test_hooks_that_do_not_exist_are_refused_by_the_training(asked, why, journaled):
+    report = journaled.train(
+        8, lambda step: step == 4 and leave_ask(journaled.path, "0" * 8, "2", **asked)
+    )
+    (note,) = journaled.read().asked
+    assert (note["state"], note["why"]) == ("refused", why)
+    assert sampled_steps(report) == [0, 1, 2]
+
+
+def test_an_answer_survives_a_journal_that_is_written_again(journaled, monkeypatch):
+    monkeypatch.setattr(training_journal, "_SPARE", 1)
+    monkeypatch.setattr(training_journal, "_GROWTH", 0)  # after each entry
+    seen = []
+
+    def at_step(step):
+        if step == 4:
+            leave_ask(journaled.path, "0" * 8, "1", preset="trace")
+        seen.append([note["state"] for note in journaled.read().asked])
+
+    journaled.train(9, at_step)
+    assert seen[-1] == ["accepted", "answered"]
+    assert len(events(answer(journaled))) == 5
+
+
 def test_more_questions_than_can_wait_are_refused(journaled):
     def at_step(step):
         leave_ask(journaled.path, f"{step:08x}", "900-901")
@@ -337,7 +416,18 @@ def test_a_question_that_others_can_open_is_dropped(mode, tmp_path):
     assert not Path(ask_file(str(tmp_path / "j"))).exists()
 
 
-@pytest.mark.parametrize("content", ["no JSON", "[]", '{"id": 3, "steps": "3"}', "{" * 9000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "no JSON",
+        "[]",
+        '{"id": 3, "steps": "3"}',
+        "{" * 9000,
+        '{"id": "00000000", "steps": "3", "preset": 3}',
+        '{"id": "00000000", "steps": "3", "preset": "../x"}',
+        '{"id": "00000000", "steps": "3", "kinds": ["forward"]}',
+    ],
+)
 def test_a_question_that_hookcli_has_not_written_is_dropped(content, tmp_path):
     asked(str(tmp_path / "j"), content)
     assert take_ask(str(tmp_path / "j")) is None

@@ -8,10 +8,11 @@ from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.catalogue.options import OPTIONS
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import sentence
-from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
+from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, grouped, page
 from hookcli.text import shorten
 
 REAL_ONLY = "real only"
+_RARE = ("distributed", "packaging")  # families that most people never need
 
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:
@@ -109,8 +110,10 @@ def hooks_table(width: int = WIDTH) -> str:
             fit=lambda kind, width: shorten(kind.when, width),
         ),
     }
-    rows = list(HOOKS.values())
-    return draw(columns, rows, width=width, give_way=("family", "target", "replaces")) + "\n"
+    groups: dict[str, list[Kind]] = {"": [], "Rarely needed": []}
+    for kind in HOOKS.values():
+        groups["Rarely needed" if kind.family in _RARE else ""].append(kind)
+    return grouped(columns, groups, width=width, give_way=("family", "target", "replaces"))
 
 
 def actions_table(width: int = WIDTH) -> str:

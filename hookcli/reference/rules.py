@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 from hookcli.catalogue.probes import PROBES
-from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import sentence
-from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
+from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, grouped, page
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule, RuleOption
 from hookcli.spec.checks import ProbeRequest
@@ -67,12 +68,20 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
     )
 
 
+# The groups of the table: a rule is in the first one that it belongs to.
+_GROUPS: dict[str, Callable[[Rule], bool]] = {
+    "Always judged by `hookcli check`": lambda rule: rule.safe,
+    "Always judged by `hookcli run`": lambda rule: rule.of_training,
+    "In the verdict of grads, trace and check": lambda rule: rule.diagnoses,
+    "Judged if `checks:` of a configuration names them": lambda _: True,
+}
+
+
 def rules_table(width: int = WIDTH) -> str:
-    """Return a table with a line for each rule."""
+    """Return a table with a line for each rule, by what judges them without being asked."""
     columns: dict[str, Column[Rule]] = {
         "name": Column("Rule", lambda rule: rule.name),
         "severity": Column("Severity", lambda rule: rule.severity),
-        "safe": Column("Safe set", lambda rule: "yes" if rule.safe else "no"),
         "verdict": Column("Verdict", lambda rule: "yes" if rule.diagnoses else "no"),
         "says": Column(
             "What it checks",
@@ -81,8 +90,10 @@ def rules_table(width: int = WIDTH) -> str:
             fit=lambda rule, width: shorten(rule.says, width),
         ),
     }
-    rules = list(CATALOGUE.values())
-    return draw(columns, rules, width=width, give_way=("severity", "safe", "verdict")) + "\n"
+    groups: dict[str, list[Rule]] = {title: [] for title in _GROUPS}
+    for rule in CATALOGUE.values():
+        groups[next(title for title, is_in in _GROUPS.items() if is_in(rule))].append(rule)
+    return grouped(columns, groups, width=width, give_way=("severity", "verdict"))
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from hookcli.formats.parts.grid import Column, Row, draw
 
 WIDTH = 80
 _LEAST = 40
@@ -39,3 +41,22 @@ def bullet_list(title: str, items: Iterable[str], width: int) -> str:
 def page(parts: Iterable[str]) -> str:
     """Return the parts that are not empty, with a blank line between them."""
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def grouped(
+    columns: Mapping[str, Column[Row]],
+    groups: Mapping[str, Sequence[Row]],
+    *,
+    width: int,
+    give_way: Sequence[str],
+) -> str:
+    """Return a table of groups, each below its title; a group may have the title ""."""
+    rows = [row for group in groups.values() for row in group]
+    titles, rule, *lines = draw(columns, rows, width=width, give_way=give_way).split("\n")
+    out, at = [titles, rule], 0
+    for title, group in groups.items():
+        if title and group:
+            out += ["", f"{title}:"]
+        out += lines[at : at + len(group)]
+        at += len(group)
+    return "\n".join(out) + "\n"

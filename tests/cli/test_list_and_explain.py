@@ -25,11 +25,11 @@ NAMES = {
 
 
 @pytest.mark.parametrize("what", NAMES)
-def test_a_list_names_everything_in_the_catalogue_s_order(what, line):
+def test_a_list_names_everything_in_its_catalogue_once(what, line):
     status, out, err = line("list", what)
     assert (status, err) == (0, "")
     firsts = [text.split()[0] for text in out.splitlines() if text.split()]
-    assert [word for word in firsts if word in NAMES[what]] == NAMES[what]
+    assert sorted(word for word in firsts if word in NAMES[what]) == sorted(NAMES[what])
 
 
 def test_a_list_and_a_page_keep_to_a_narrow_terminal(line, monkeypatch):

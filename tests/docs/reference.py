@@ -13,6 +13,7 @@ import typer
 
 from hookcli.cli.commands import COMMANDS
 from hookcli.cli.flags.signatures import SECTIONS, flattened
+from hookcli.cli.help.short_help import SHORT, TEXTS
 from hookcli.errors import Status
 from hookcli.formats.parts.text import sentence
 from hookcli.formats.registry import FORMATS, formats_of
@@ -98,11 +99,26 @@ def options(command: str) -> str:
     ]
     usage = " ".join(["hookcli", command, *arguments, "[OPTIONS]"])
     parts = [f"```text\n{usage}\n```\n", f"{help_}\n"]
+    if command in SHORT:
+        return "\n".join([*parts, _usual_options(command)])
     for title, flags in _sections(command):
         rows = [[_code(flag.names), flag.text, _code(flag.default)] for flag in flags]
         parts += [f"**{title}**\n"] if title else []
         parts.append(table([" ", "meaning", "default"], rows))
     return "\n".join(parts)
+
+
+def _usual_options(command: str) -> str:
+    """The options that the short help of a command shows, and where the others are."""
+    flags = {flag.field: flag for flag in flags_of(command)}
+    rows = [[flag.names, flag.text, _code(flag.default)] for flag in flags.values() if flag.is_argument]
+    for name in SHORT[command]:
+        rows.append([flags[name].names, TEXTS[name], _code(flags[name].default)])
+    more = (
+        f"These are the options that most people use. `hookcli {command} --help-all` shows all, and "
+        "[Flags](../reference/flags.md) describes them."
+    )
+    return f"{table([' ', 'meaning', 'default'], rows)}\n{more}\n"
 
 
 def _code(text: str) -> str:
@@ -122,13 +138,13 @@ _STATUSES = {
 
 def flags_page() -> str:
     """Every flag, with the commands that have it."""
-    every: dict[tuple[str, str], list[str]] = {}  # a flag may mean different things
+    every: dict[tuple[str, str], dict[str, str]] = {}  # a flag may mean different things
     for command in COMMANDS:
         for flag in flags_of(command):
             if not flag.is_argument:
-                every.setdefault((flag.names, flag.text), []).append(command)
+                every.setdefault((flag.names, flag.text), {})[command] = flag.default
     rows = [
-        [names, text, ", ".join(commands)]
+        [names, text, _default_of(commands), ", ".join(commands)]
         for (names, text), commands in sorted(every.items(), key=lambda item: _long(item[0][0]))
     ]
     statuses = [[str(int(status)), text] for status, text in _STATUSES.items()]
@@ -140,11 +156,21 @@ def flags_page() -> str:
             f"{NOTICE}\n",
             "A flag wins over the configuration, and the configuration over the default. Every "
             "command has `-h`, `--help`.\n",
-            table(["flag", "meaning", "commands"], rows),
+            table(["flag", "meaning", "default", "commands"], rows),
             "## Exit statuses\n",
             table(["status", "meaning"], statuses),
         ]
     )
+
+
+def _default_of(commands: dict[str, str]) -> str:
+    """The default of a flag, with the commands that have it where they differ."""
+    defaults: dict[str, list[str]] = {}
+    for command, default in commands.items():
+        defaults.setdefault(_code(default), []).append(command)
+    if len(defaults) == 1:
+        return next(iter(defaults))
+    return "; ".join(f"{text or 'none'} ({', '.join(of)})" for text, of in defaults.items())
 
 
 def _long(names: str) -> str:

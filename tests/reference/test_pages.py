@@ -102,7 +102,8 @@ def test_every_option_and_argument_has_words():
 
 def test_the_tables_have_a_line_for_each():
     for table, names in ((hooks_table(), HOOKS), (actions_table(), ACTIONS)):
-        assert [line.split()[0] for line in table.splitlines()[2:]] == list(names)
+        rows = [line for line in table.splitlines()[2:] if line and line[-1] != ":"]
+        assert [line.split()[0] for line in rows] == list(names)
 
 
 def test_the_reference_is_markdown_as_it_is_meant():

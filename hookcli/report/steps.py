@@ -159,6 +159,18 @@ class StepSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptLines:
+    """Lines of a script, such as "train.py:12"; None for one that is not known.
+
+    One of a library that makes them, such as a trainer, is that of the script's own call of it.
+    """
+
+    optimizer: str | None
+    backward: str | None
+    step: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingInfo:
     """One root, one optimizer, and their steps. It is a record of a training.
 
@@ -199,7 +211,8 @@ class TrainingInfo:
     `groups` are the groups of parameters that `local` of a step has norms of, if some are DTensors.
     `step_digests` are those of one rank of several; `joined` tells which ranks were joined, and
     `partings` where they differ, though they should agree. `stage` is that of a pipeline; a joined
-    record has the parameters and norms of all stages.
+    record has the parameters and norms of all stages. `lines` are those of the script that make the
+    optimizer, the backward pass and the step, as they are when the first step begins.
     """
 
     record: str
@@ -238,3 +251,4 @@ class TrainingInfo:
     stage: StagePlace | None = absent()  # noqa: RUF009  # it is a field()
     unwatched: Count | None = absent()  # noqa: RUF009  # it is a field()
     settings: StepSettings | None = absent()  # noqa: RUF009  # it is a field()
+    lines: ScriptLines | None = absent()  # noqa: RUF009  # it is a field()

@@ -18,7 +18,13 @@ from hookcli.report.distributed import StepDigests
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
-from hookcli.report.steps import OptimizerInfo, StepSettings, TrainingInfo, UpdateRow
+from hookcli.report.steps import (
+    OptimizerInfo,
+    ScriptLines,
+    StepSettings,
+    TrainingInfo,
+    UpdateRow,
+)
 from hookcli.report.values import Number
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
@@ -117,6 +123,7 @@ class Record:
         self.options: dict[str, Number | bool] = {}
         self._decay: float | None = None  # the largest of all groups
         self.parameters = 0
+        self.lines: ScriptLines | None = None  # of the script, when its first step begins
         self.steps = Steps()
         self.model = root.model
         self.name = ""
@@ -510,6 +517,7 @@ class Record:
             stage=self._stage,
             unwatched=self.steps.unwatched or None,
             settings=None if self.settings is None else self.settings(held),
+            lines=self.lines,
         )
 
     def _digests_of_steps(self) -> StepDigests | None:

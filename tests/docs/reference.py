@@ -111,12 +111,14 @@ def options(command: str) -> str:
 def _usual_options(command: str) -> str:
     """The options that the short help of a command shows, and where the others are."""
     flags = {flag.field: flag for flag in flags_of(command)}
-    rows = [[flag.names, flag.text, _code(flag.default)] for flag in flags.values() if flag.is_argument]
+    rows = [
+        [flag.names, flag.text, _code(flag.default)] for flag in flags.values() if flag.is_argument
+    ]
     for name in SHORT[command]:
         rows.append([flags[name].names, TEXTS[name], _code(flags[name].default)])
     more = (
-        f"These are the options that most people use. `hookcli {command} --help-all` shows all, and "
-        "[Flags](../reference/flags.md) describes them."
+        "These are the options that most people use. "
+        f"`hookcli {command} --help-all` shows all, as does [Flags](../reference/flags.md)."
     )
     return f"{table([' ', 'meaning', 'default'], rows)}\n{more}\n"
 

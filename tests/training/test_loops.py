@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 import threading
@@ -767,3 +768,38 @@ def test_a_scripted_model_is_looked_at_without_an_error():
     report, _ = watched(steps_of(torch.jit.script(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))))
     assert [note for note in report.warnings if "failed" in note] == []
     assert report.records[0].training.total == 5
+
+
+def test_a_record_has_the_lines_of_its_optimizer_backward_and_step():
+    net = nn.Linear(4, 2)
+
+    def train():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)  # optimizer
+        for _ in range(2):
+            loss = net(torch.ones(2, 4)).square().mean()
+            loss.backward()  # backward
+            optimizer.step()  # step
+
+    report, _ = watched(train)
+    source, first = inspect.getsourcelines(train)
+    lines = report.records[0].training.lines
+    for name in ("optimizer", "backward", "step"):
+        (number,) = [i for i, line in enumerate(source, first) if line.endswith(f"# {name}\n")]
+        assert getattr(lines, name) == f"tests/training/test_loops.py:{number}"
+
+
+def test_a_training_without_an_optimizer_has_the_line_of_its_backward_pass():
+    net = nn.Linear(4, 2)
+
+    def train():
+        for _ in range(3):
+            net(torch.ones(2, 4)).square().mean().backward()
+            with torch.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+
+    report, _ = watched(train)
+    lines = report.records[0].training.lines
+    assert (lines.optimizer, lines.step) == (None, None)
+    assert lines.backward.startswith("tests/training/test_loops.py:")

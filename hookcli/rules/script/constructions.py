@@ -8,7 +8,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
-from hookcli.rules.training.series import real
+from hookcli.rules.training.series import real, script_line
 from hookcli.text import counted, join_names
 
 _DECAY = 0.05  # a usual weight decay is smaller
@@ -45,8 +45,9 @@ def _shrunk(record: Report) -> Iterator[RuleFinding]:
         f"a weight_decay of {decay:g} shrinks the parameters of {optimizer.type}: their norm falls "
         f"from {norms[0]:.3g} to {norms[-1]:.3g}"
     )
+    place = script_line(record, "optimizer")
     yield RuleFinding(
-        "fail", training.record, "weight_decay", message, decay, _DECAY, record.model.place,
+        "fail", training.record, "weight_decay", message, decay, _DECAY, place,
         advice="lower `weight_decay`: from 0 to 0.1 is usual",
     )  # fmt: skip
 

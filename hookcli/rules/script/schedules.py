@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
-from hookcli.rules.training.series import largest_rate, real
+from hookcli.rules.training.series import largest_rate, real, script_line
 from hookcli.text import counted, join_names
 
 _DECAYS = ("StepLR", "MultiStepLR", "ExponentialLR", "MultiplicativeLR", "PolynomialLR")
@@ -205,8 +205,9 @@ def _restarts(report: Report, options: Options) -> Iterator[RuleFinding]:
         f"the warm-up of the learning rate restarts {counted(len(falls), 'time')}, at step "
         f"{join_names(back)}: it rises to {max(parts[0]):.3g}, and falls back to {parts[1][0]:.3g}"
     )
+    place = script_line(report, "optimizer")
     yield RuleFinding(
-        "fail", "", "restarts", message, len(falls), options["times"], report.model.place,
+        "fail", "", "restarts", message, len(falls), options["times"], place,
         step=rates[falls[0]][0],
         advice="count the steps of the warm-up over all epochs",
     )  # fmt: skip

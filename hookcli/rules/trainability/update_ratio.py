@@ -26,6 +26,7 @@ from hookcli.rules.training.series import (
     largest_rate,
     middle,
     real,
+    script_line,
     series,
     thirds,
 )
@@ -102,8 +103,9 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
             f"their norm, and the loss stays above its start: {worse[0]:.4g}, {worse[2]} "
             f"{worse[1]:.4g} at the end"
         )
+        place = script_line(report, "optimizer")
         yield RuleFinding(
-            "fail", "", "above", message, ratios[most], _WHOLE, report.model.place, advice=_LOWER,
+            "fail", "", "above", message, ratios[most], _WHOLE, place, advice=_LOWER,
             step=most,
         )  # fmt: skip
         return
@@ -114,8 +116,9 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
                 f"a step of {name} changes all parameters by {whole:.3g} of their norm, above "
                 f"{options['max']:g}"
             )
+            place = script_line(report, "optimizer")
             yield RuleFinding(
-                "fail", "", "above", message, whole, options["max"], report.model.place,
+                "fail", "", "above", message, whole, options["max"], place,
                 advice=_LOWER, step=step.step,
             )  # fmt: skip
             return

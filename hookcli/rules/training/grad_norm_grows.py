@@ -14,7 +14,15 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import below, few_norms, first_bad, middle, series, thirds
+from hookcli.rules.training.series import (
+    below,
+    few_norms,
+    first_bad,
+    middle,
+    script_line,
+    series,
+    thirds,
+)
 
 _FACTOR = 100.0
 _LEAST = 6  # steps
@@ -47,8 +55,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         f"the norm of all gradients explodes: {first:.3g} in the first third of steps, "
         f"{last:.3g} in the last{end}"
     )
+    place = script_line(report, "optimizer")
     yield RuleFinding(
-        "fail", "", "grows", message, last / first, options["factor"], report.model.place,
+        "fail", "", "grows", message, last / first, options["factor"], place,
         advice=_ADVICE, step=step,
     )  # fmt: skip
 

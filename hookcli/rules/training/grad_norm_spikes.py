@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import Series, few_norms, series
+from hookcli.rules.training.series import Series, few_norms, script_line, series
 from hookcli.text import join_names
 
 _FACTOR = 100.0
@@ -64,8 +64,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if spikes[1:]:
         others = [f"{other:,}" for other, _ in spikes[1:]]
         message += f"; also at step {join_names(others)}"
+    place = script_line(report, "step")
     yield RuleFinding(
-        "fail", "", "spike", message, largest / usual, factor, report.model.place, advice=_ADVICE,
+        "fail", "", "spike", message, largest / usual, factor, place, advice=_ADVICE,
         step=step,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import largest_rate, real
+from hookcli.rules.training.series import largest_rate, real, script_line
 
 GROWS = "learning_rate_grows"  # a cause of divergence
 _SHARE = 0.5
@@ -45,8 +45,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     far = _far(training)
     if far is not None:
         change, message = far
+        place = script_line(report, "optimizer")
         yield RuleFinding(
-            "fail", "", "far", message, change.after, change.before, report.model.place,
+            "fail", "", "far", message, change.after, change.before, place,
             cause="learning_rate_zero" if change.low is not None else GROWS, step=change.last,
             advice=_ADVICE,
         )  # fmt: skip
@@ -70,7 +71,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     else:
         message = f"the learning rate is 0 in all {known:,} steps: they change no parameter"
     yield RuleFinding(
-        "fail", "", "zero", message, count, options["share"], report.model.place,
+        "fail", "", "zero", message, count, options["share"], script_line(report, "optimizer"),
         cause="learning_rate_zero", step=step, advice=_ADVICE,
     )  # fmt: skip
 

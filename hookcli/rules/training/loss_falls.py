@@ -24,6 +24,7 @@ from hookcli.rules.training.series import (
     largest_rate,
     middle,
     real,
+    script_line,
     series,
     thirds,
 )
@@ -73,7 +74,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     first, last = middle(early), middle(late)
     score = (below(late, early) - 0.5) / deviation(len(late), len(early))
     what = f"median {first:.4g} in the first third of {losses[-1][0] + 1:,} steps"
-    place = report.model.place
+    place = script_line(report, "optimizer")
     if score < _RISES and last > _RISE * first:
         message = f"the loss rises: {what}, {last:.4g} in the last"
         yield RuleFinding("fail", "", "rises", message, last, first, place, advice=_LOWER)

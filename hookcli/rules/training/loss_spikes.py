@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.training.loss_falls import NORMAL, unfit
-from hookcli.rules.training.series import Series, below, middle, series
+from hookcli.rules.training.series import Series, below, middle, script_line, series
 from hookcli.text import counted
 
 _BEFORE = 20  # losses that a spike is compared with
@@ -83,8 +83,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     after = [value for _, value in losses[i:] if value <= usual * options["factor"]]
     message = f"the loss jumps from {usual:.4g} to {top:.4g} at step {step:,}"
     message += "" if after else " and does not return"
+    place = script_line(report, "optimizer")
     yield RuleFinding(
-        "fail", "", "spike", message, top, usual, report.model.place, advice=_ADVICE, step=step,
+        "fail", "", "spike", message, top, usual, place, advice=_ADVICE, step=step,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
-from hookcli.rules.training.series import NO_OPTIMIZER, statuses
+from hookcli.rules.training.series import NO_OPTIMIZER, script_line, statuses
 from hookcli.text import counted, join_names
 
 
@@ -21,7 +21,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if optimizer is None or not training.total:
         yield skipped(NO_OPTIMIZER)
         return
-    place = report.model.place
+    place = script_line(report, "optimizer")
     if _is_idle(report, training):
         many = counted(optimizer.parameters, "parameter")
         reason, advice = _why_idle(training)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
+from hookcli.rules.training.series import script_line
 from hookcli.text import counted
 
 _LEAST = 2  # backward passes
@@ -33,7 +34,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             "optimizer: no parameter changes"
         )
         yield RuleFinding(
-            "fail", "", "no step", message, 0, 1, report.model.place,
+            "fail", "", "no step", message, 0, 1, script_line(report, "backward"),
             advice="call `optimizer.step()` after backward",
         )  # fmt: skip
 

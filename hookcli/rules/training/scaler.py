@@ -14,7 +14,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.training.series import real
+from hookcli.rules.training.series import real, script_line
 from hookcli.text import counted
 
 _SHARE = 0.2
@@ -40,8 +40,9 @@ def _skipped(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
     else:
         message = f"GradScaler skipped {count:,} of {counted(total, 'step')}: they change nothing"
+        place = script_line(report, "step")
         yield RuleFinding(
-            "fail", "", "skipped", message, count / total, options["share"], report.model.place,
+            "fail", "", "skipped", message, count / total, options["share"], place,
             advice="find the layer that overflows with `--stop-on nonfinite`, and keep it in "
             "float32, or use bfloat16",
         )  # fmt: skip
@@ -65,7 +66,7 @@ def _scale(report: Report, options: Options) -> Iterator[RuleFinding]:
         "gradients overflow in float16 without any scale"
     )
     yield RuleFinding(
-        "fail", "", "collapse", message, low[1], options["least"], report.model.place,
+        "fail", "", "collapse", message, low[1], options["least"], script_line(report, "step"),
         step=low[0], advice="use bfloat16, which needs no scale, or clip and normalize the layer "
         "that overflows",
     )  # fmt: skip

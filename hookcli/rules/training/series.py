@@ -22,6 +22,16 @@ NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
 
+def script_line(report: Report, of: Literal["optimizer", "backward", "step"]) -> str | None:
+    """Return the line of the script that makes an optimizer, a backward pass or a step.
+
+    If it is not known, as in reports of version 0.1, it is that of the model.
+    """
+    lines = None if report.training is None else report.training.lines
+    line: str | None = None if lines is None else getattr(lines, of)
+    return line or report.model.place
+
+
 def real(value: Number | None) -> float | None:
     """Return a number that is known and finite; None if it is not."""
     if isinstance(value, int | float) and math.isfinite(value):

@@ -51,7 +51,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     since = min((thawed[name] for name in names if name in thawed), default=None)
     when = "" if since is None or len(thawed) < len(names) else f" from step {since:,} on"
     message = f"{who} {verb} trainable{when}, but in no optimizer: no step changes {them}"
-    place = next((where[m] for m in modules if m in where), report.model.place)
+    lines = training.lines
+    place = None if lines is None else lines.optimizer
+    if place is None:
+        place = next((where[m] for m in modules if m in where), report.model.place)
     advice = (
         f"pass {them} to the optimizer, or call `requires_grad_(False)` on {them}, which also "
         "saves the backward pass"

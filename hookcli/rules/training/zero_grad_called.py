@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped, unseen
-from hookcli.rules.training.series import series
+from hookcli.rules.training.series import script_line, series
 
 _LEAST = 2  # steps
 _UNSEEN = "it was not seen whether gradients are reset"
@@ -34,8 +34,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = (
             "zero_grad is never called: each backward adds to the gradients of all steps before"
         )
+        place = script_line(report, "backward")
         yield RuleFinding(
-            "fail", "", "never", message + growth, training.total, 1, report.model.place,
+            "fail", "", "never", message + growth, training.total, 1, place,
             advice="call `optimizer.zero_grad()` before each backward, or after each step",
         )  # fmt: skip
 

@@ -32,6 +32,7 @@ from hookcli.training.observers.model_look import ModelLook
 from hookcli.training.observers.observer import FactCounts, Observer, methods, overrides
 from hookcli.training.observers.scaled_clipping import ScaledClipping
 from hookcli.training.observers.schedules import Schedules
+from hookcli.training.observers.script_lines import LinesOfRecords
 from hookcli.training.observers.script_source import ScriptSource
 from hookcli.training.observers.seeds import Seeds
 from hookcli.training.observers.step_order import StepOrder
@@ -56,6 +57,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     KeptGraphs,
     LabelShift,
     LabelClasses,
+    LinesOfRecords,
     LoadedWeights,
     LossLook,
     LossSign,

@@ -10,7 +10,8 @@ import pytest
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
 
-PLACE = "train.py:7"
+PLACE, OPTIMIZER, BACKWARD, STEP = "net.py:7", "train.py:2", "train.py:4", "train.py:5"
+LINES = SimpleNamespace(optimizer=OPTIMIZER, backward=BACKWARD, step=STEP)
 
 
 def step(number, **figures):
@@ -37,7 +38,14 @@ def judged(rule, steps, options=(), **more):
     }
     report = SimpleNamespace(
         training=SimpleNamespace(
-            **{"unwatched": None, "settings": None, "graphless": 0, "steps": steps, **more}
+            **{
+                "unwatched": None,
+                "settings": None,
+                "graphless": 0,
+                "steps": steps,
+                "lines": LINES,
+                **more,
+            }
         ),
         model=SimpleNamespace(place=PLACE),
         parameters=more.pop("parameters", ()),
@@ -60,7 +68,7 @@ def test_at_least_60_losses_are_needed():
         "the losses of 59 steps are known, at least 60 are needed"
     )
     constant = judged("loss_falls", steps_of("loss", [1.0] * 60, first=5))
-    assert (constant.status, constant.kind, constant.place) == ("fail", "constant", PLACE)
+    assert (constant.status, constant.kind, constant.place) == ("fail", "constant", OPTIMIZER)
     assert (constant.value, constant.limit) == (1.0, 1.0)
     assert constant.message == "the loss is 1 at each of 60 steps"
     assert judged("loss_falls", steps_of("loss", [1.0] * 9), {"steps": 9}).kind == "constant"
@@ -122,7 +130,7 @@ def test_a_loss_rises_by_more_than_chance(wins):
 @pytest.mark.parametrize(("last", "kind"), [(1.1 * 1.0, "flat"), (1.101, "rises")])
 def test_a_loss_that_rises_does_so_by_a_tenth(last, kind):
     found = loss_falls([1.0] * 20, [last] * 20)
-    assert (found.kind, found.value, found.limit, found.place) == (kind, last, 1.0, PLACE)
+    assert (found.kind, found.value, found.limit, found.place) == (kind, last, 1.0, OPTIMIZER)
 
 
 @pytest.mark.parametrize(("share", "status"), [(0.999, "fail"), (1.001, "skip")])
@@ -181,7 +189,7 @@ def test_a_spike_has_its_size_and_tells_whether_the_loss_returns():
     plain, spike = [1.0] * 20, [4.0, 4.0]
     top = spikes([*plain, *spike, *[3.5] * 17, 6.0, 9.0, 3.0])
     assert top == RuleFinding(
-        "fail", "", "spike", "the loss jumps from 1 to 6 at step 20", 6.0, 1.0, PLACE,
+        "fail", "", "spike", "the loss jumps from 1 to 6 at step 20", 6.0, 1.0, OPTIMIZER,
         advice=top.advice, step=20,
     )  # fmt: skip
     stays = spikes([*plain, *spike, *[3.01] * 9])
@@ -216,7 +224,7 @@ def test_a_norm_a_hundred_times_the_usual_ones_is_a_spike(top, status):
     assert (found.status, found.value, found.limit) == (status, top / 0.5, 100)
     assert spike([0.5] * 10 + [top / 10] + [0.5] * 9, {"factor": 10}).status == status
     if status == "fail":
-        assert (found.step, found.place, found.kind) == (13, PLACE, "spike")
+        assert (found.step, found.place, found.kind) == (13, STEP, "spike")
         assert found.message == (
             "the norm of all gradients is 50.1 at step 13, and at most 0.5 in usual steps"
         )
@@ -234,7 +242,7 @@ def test_norms_that_grow_by_a_factor_of_a_hundred(last, status):
     assert (found.status, found.value, found.limit) == (status, last / 0.5, 100)
     assert norms([0.5] * 3 + [last / 10] * 3, {"factor": 10}).status == status
     if status == "fail":
-        assert (found.step, found.place, found.kind) == (7, PLACE, "grows")
+        assert (found.step, found.place, found.kind) == (7, OPTIMIZER, "grows")
         assert found.message == (
             "the norm of all gradients explodes: 0.5 in the first third of steps, 50.1 in the last"
         )
@@ -262,7 +270,7 @@ def test_a_learning_rate_of_zero_in_half_of_the_steps(zeros, status):
     assert found.status == status
     if status == "fail":
         assert (found.value, found.limit, found.step) == (6, 0.5, 1004)
-        assert (found.place, found.cause) == (PLACE, "learning_rate_zero")
+        assert (found.place, found.cause) == (OPTIMIZER, "learning_rate_zero")
         assert found.message == ("the learning rate is 0 in 6 of 10 steps, from step 1,004")
     else:
         assert found.message == "the learning rate is between 0 and 0.1"
@@ -298,7 +306,7 @@ def test_the_scaler_skips_sixteen_steps_or_a_fifth(count, total, status):
     found = judged("skipped_steps", [step(0), step(1, skipped=False)], skipped=count, total=total)
     assert (found.status, found.limit) == (status, 0.2)
     if status == "fail":
-        assert (found.value, found.kind, found.place) == (count / total, "skipped", PLACE)
+        assert (found.value, found.kind, found.place) == (count / total, "skipped", STEP)
         assert found.message == (
             f"GradScaler skipped {count} of {total} steps: they change nothing"
         )
@@ -318,7 +326,7 @@ def test_the_scale_of_the_loss_is_at_least_one():
         "the scale of the loss is at least 1"
     )
     found = judged("loss_scale", steps_of("scale", [None, 4.0, 0.5, 0.25, 2.0], first=10))
-    assert (found.value, found.limit, found.step, found.place) == (0.5, 1.0, 12, PLACE)
+    assert (found.value, found.limit, found.step, found.place) == (0.5, 1.0, 12, STEP)
     assert found.message.startswith("the scale of the loss collapses from 4 to 0.25: gradients")
     assert judged("loss_scale", steps_of("scale", [1.0]), {"least": 2}).status == "fail"
 
@@ -357,7 +365,7 @@ def optimizer_steps(total, changed, **more):
 
 def test_two_backward_passes_without_a_step_are_a_mistake():
     found = optimizer_steps(2, [None, False])
-    assert (found.status, found.value, found.limit, found.place) == ("fail", 0, 1, PLACE)
+    assert (found.status, found.value, found.limit, found.place) == ("fail", 0, 1, BACKWARD)
     assert found.message == ("2 backward passes, but no step of an optimizer: no parameter changes")
     assert optimizer_steps(1, [False]).message == "no two backward passes were compared"
     assert optimizer_steps(2, [None]).status == "skip"
@@ -388,7 +396,7 @@ def zero_grad(total=2, *, steps=(), never=True, unit="optimizer"):
 def test_zero_grad_is_judged_from_two_steps_on():
     found = zero_grad()
     assert (found.status, found.kind, found.value, found.limit) == ("fail", "never", 2, 1)
-    assert found.place == PLACE
+    assert found.place == BACKWARD
     assert found.message.endswith("adds to the gradients of all steps before")
     assert zero_grad(1).message == "no two steps in a row were observed"
     assert zero_grad(never=None).status == "skip"
@@ -546,7 +554,7 @@ def test_an_optimizer_whose_parameters_get_no_gradient(steps, parameters, idle):
     assert found.status == ("fail" if idle else "pass")
     if idle:
         assert (found.kind, found.value, found.limit, found.severity) == ("idle", 0, 3, "error")
-        assert (found.cause, found.place) == ("optimizer_model", PLACE)
+        assert (found.cause, found.place) == ("optimizer_model", OPTIMIZER)
         assert found.message == "none of the 3 parameters of Adam gets a gradient in any step"
 
 
@@ -554,7 +562,7 @@ def test_an_optimizer_of_another_model():
     assert optimizer_model(IDLE, calls=0).message.endswith("step: their model is never called")
     elsewhere = SimpleNamespace(type="SGD", parameters=1, elsewhere_idle=1)
     found = optimizer_model([], optimizer=elsewhere)
-    assert (found.kind, found.value, found.limit, found.place) == ("elsewhere", 1, 0, PLACE)
+    assert (found.kind, found.value, found.limit, found.place) == ("elsewhere", 1, 0, OPTIMIZER)
     assert found.message == (
         "1 of 1 parameter of SGD is not in this model, and gets no gradient in any step"
     )
@@ -563,3 +571,9 @@ def test_an_optimizer_of_another_model():
     assert optimizer_model([]).message == (
         "the parameters of Adam are those of the model that runs"
     )
+
+
+def test_without_lines_of_the_script_the_place_is_that_of_the_model():
+    """Reports of version 0.1 have none."""
+    found = judged("skipped_steps", [step(0)], skipped=41, total=200, lines=None)
+    assert found.place == PLACE

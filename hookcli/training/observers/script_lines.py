@@ -1,0 +1,57 @@
+"""The lines of the script that make an optimizer, a backward pass and a step, of each record."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from hookcli.models import places
+from hookcli.report.steps import ScriptLines
+from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.loss_source import user_frame
+from hookcli.training.observers.observer import FactCounts, Observer, line_of
+from hookcli.training.records import Record
+from hookcli.training.script.watched_function import TorchCall
+
+_MOST = 1_000  # optimizers whose lines are kept
+
+
+class LinesOfRecords(Observer):
+    """Notes the lines when the first step of a record begins: it adds no fact."""
+
+    before = {"backward": "backward"}  # noqa: RUF012
+
+    def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
+        super().__init__(facts, seen)
+        self._backward: tuple[str, int] | None = None  # the last one
+        self._optimizers: dict[int, str] = {}  # by their ids
+
+    def constructed(self, optimizer: Any, place: str | None) -> None:
+        """Note the line that makes an optimizer."""
+        if place is not None and len(self._optimizers) < _MOST:
+            self._optimizers[id(optimizer)] = place
+
+    def backward(self, call: TorchCall) -> None:
+        """Note the line of a backward pass."""
+        self._backward = line_of(call)
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note the lines of records whose first step begins."""
+        for record in records:
+            if record.lines is None:
+                record.lines = ScriptLines(
+                    optimizer=self._optimizers.get(id(optimizer)),
+                    backward=_place(self._backward),
+                    step=places.of_frame(user_frame(sys._getframe(1))),
+                )
+
+    def finish(self) -> None:
+        """Note the line of the backward passes of roots that no optimizer trains."""
+        for by_hand in self.seen.by_hand.values():
+            if by_hand.record.lines is None:
+                by_hand.record.lines = ScriptLines(None, _place(self._backward), None)
+
+
+def _place(line: tuple[str, int] | None) -> str | None:
+    return None if line is None else f"{places.show(line[0])}:{line[1]}"

@@ -20,6 +20,7 @@ from hookcli.catalogue.probes import PROBES, Probe, Way
 from hookcli.engine.losses.criterion import Loss
 from hookcli.engine.probes.context import LostGradients, RerunContext, single
 from hookcli.engine.probes.dropped import drop_on_error
+from hookcli.engine.probes.gradients.changed_in_place import is_changed_in_place, with_cause
 from hookcli.engine.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
 from hookcli.engine.probes.rerun import Rerun, is_used_up
 from hookcli.engine.watcher import AfterRun, Watcher
@@ -116,7 +117,11 @@ class FurtherRuns(Watcher):
         for requests in grouped(self._spec.probes, Way.READS):
             recording.measured += function_of(PROBES[requests[0].name])(self._spec)
         failed = recording.failure is not None
-        if not after.again or (failed and not _found_no_gradient(recording)):
+        if not after.again:
+            return
+        if recording.failure is not None and is_changed_in_place(recording.failure):
+            recording.failure = with_cause(recording.failure, self._rerun(after))
+        if failed and not _found_no_gradient(recording):
             return
         lost = LostGradients.of(after.model, plan, recording)
         seen = {row.probe for row in recording.measured if not _is_header(row)}
@@ -126,7 +131,7 @@ class FurtherRuns(Watcher):
             return
         if self._start is not None:
             self._start.restore()
-        runs = Rerun(after.model, self._batch, plan, self._spec.run.device, loss=self._loss)
+        runs = self._rerun(after)
         backwards = len(recording.gradients) * plan.backward.times
         ran = {RUN: PassCounts(plan.mode, plan.steps, backwards)}
         found = self._run(todo, runs, lost, ran)
@@ -135,6 +140,9 @@ class FurtherRuns(Watcher):
         recording.measured += found
         if judged:
             recording.measured += passes_of(ran, self._spec.checks)
+
+    def _rerun(self, after: AfterRun) -> Rerun:
+        return Rerun(after.model, self._batch, after.plan, self._spec.run.device, loss=self._loss)
 
     def _reruns(
         self, lost: LostGradients, seen: set[str], *, failed: bool

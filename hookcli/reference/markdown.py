@@ -143,7 +143,8 @@ def _example(kind: Kind) -> Iterator[str]:
     yield (
         f'```yaml title="{file}"\nmodel: {_MODEL}:Net\n{settings}hooks:\n  - {kind.example}\n```'
     )
-    yield f"```console\n$ hookcli trace -c {file} --columns {_COLUMNS}{quiet}\n```"
+    skip = "<!-- not run: it requires a GPU -->\n" if kind.needs_gpu else ""
+    yield f"{skip}```console\n$ hookcli trace -c {file} --columns {_COLUMNS}{quiet}\n```"
 
 
 def _signature(kind: Kind) -> str:

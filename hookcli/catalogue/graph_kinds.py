@@ -75,16 +75,15 @@ _UNNAMED = (
 def _of(moment: _Moment, *, every: bool) -> Kind:
     """Return the kind of one moment, on each graph of the run or on all of the process."""
     is_destroy = moment.name == "destroy"
+    signature, caveats = "hook(graph) -> None", moment.caveats
     if is_destroy:
-        signature, caveats = "hook() -> None", (_DISCARDS,)
-        if every:
-            signature, caveats = "hook(exec_ids) -> None", (*_UNNAMED, _DISCARDS)
-    else:
-        signature = "hook(graph) -> None"
-        caveats = (*moment.caveats, _DISCARDS) if every else moment.caveats
+        signature = f"hook({'exec_ids' if every else ''}) -> None"
+        caveats = _UNNAMED if every else ()
+    if every or is_destroy:
+        caveats = (*caveats, _DISCARDS)
     owner, call = ("graphs", moment.every) if every else ("CUDAGraph", moment.own)
+    file, scope = ("all_graphs", "all") if every else ("each_graph", "each")
     name = f"cuda_graph_{moment.name}"
-    scope = "each" if not every else "all"
     return Kind(
         name=f"global_{name}" if every else name,
         family="cuda graph",
@@ -101,7 +100,7 @@ def _of(moment: _Moment, *, every: bool) -> Kind:
         since="2.14",
         backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: {'global_' if every else ''}{name}, do: record}}",
-        attach=f"cuda_graphs:attach_{'destroy_' if is_destroy else ''}to_{scope}",
+        attach=f"cuda_graphs.{file}:attach_{'destroy_' if is_destroy else ''}to_{scope}",
         needs=("forward",),  # it fires in whatever runs
         process_wide=every,
         needs_gpu=True,

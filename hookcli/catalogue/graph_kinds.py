@@ -65,6 +65,10 @@ _MOMENTS = (
 _OF_EACH = (
     "hookcli attaches it to a graph when the run first captures, instantiates or replays the graph"
 )
+_IN_A_SCRIPT = (
+    "with `hookcli run` it fires in steps that are observed, from the model's forward to the "
+    "optimizer's step; a loop that only launches a graph does not call the model, and has no steps"
+)
 _UNNAMED = (
     "it fires only for graphs that were created or reset while it was attached",
     "torch does not tell which graph it was: the event's target is CUDAGraph, and its node the ids "
@@ -95,7 +99,7 @@ def _of(moment: _Moment, *, every: bool) -> Kind:
         value="nothing",
         returns="must be None",
         replaces=False,
-        caveats=caveats if every else (_OF_EACH, *caveats),
+        caveats=(*caveats, _IN_A_SCRIPT) if every else (_OF_EACH, *caveats, _IN_A_SCRIPT),
         needs_values=True,
         since="2.14",
         backends=("python", "package", "torchscript", "exported"),

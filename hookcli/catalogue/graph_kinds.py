@@ -63,10 +63,10 @@ _MOMENTS = (
     ),
 )
 _OF_EACH = (
-    "hookcli attaches it to a graph when the run first captures, instantiates or replays the graph"
+    "it is attached to a graph when the run first captures, instantiates or replays the graph"
 )
 _IN_A_SCRIPT = (
-    "with `hookcli run` it fires in steps that are observed, from the model's forward to the "
+    "with hookcli run it fires in steps that are observed, from the model's forward to the "
     "optimizer's step; a loop that only launches a graph does not call the model, and has no steps"
 )
 _UNNAMED = (
@@ -90,7 +90,7 @@ def _of(moment: _Moment, *, every: bool) -> Kind:
     name = f"cuda_graph_{moment.name}"
     return Kind(
         name=f"global_{name}" if every else name,
-        family="cuda graph",
+        family="CUDA graph",
         target="CUDA graph",
         fires=moment.fires + (". It fires before the graph's own hooks" if every else ""),
         phases=("forward", "loss", "backward", "optimizer"),

@@ -69,6 +69,19 @@ def test_an_older_torch_refuses_the_kind_with_the_version_that_has_it(kind, tmp_
     )
 
 
+def test_hooks_on_graphs_do_not_change_which_calls_of_compiled_modules_are_seen(fake):
+    def compiled():
+        inner = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), backend="eager")
+        return torch.compile(nn.Sequential(inner, nn.Linear(4, 2)), backend="eager")
+
+    seen = []
+    for more in ([], [hook("cuda_graph_capture_end", index=1)]):
+        found = carry_out(compiled, fake.x(), [hook("forward", "*"), *more], command="grads")
+        assert found.error is None
+        seen.append([(event.kind, event.target) for event in found.events])
+    assert seen[0] == seen[1] != []
+
+
 def test_the_launch_of_a_graph_that_fails_is_ended_by_its_hook(fake):
     """Torch calls the hooks at the end of a launch even if it raises."""
     names = [name for name in KINDS if "replay" in name]

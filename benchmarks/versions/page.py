@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.versions.environments import Version
 from benchmarks.versions.suite import NEEDS, PACKAGES, PARTS, Outcome
-from hookcli.torch_private import NAMES, NEWEST, OLDEST, unavailable
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.reference.markdown import page_name
+from hookcli.torch_private import NAMES, NEWEST, OLDEST, as_numbers, unavailable
 
 HEAD = f"""\
 # Versions
@@ -91,12 +93,27 @@ def _failed(outcomes: Mapping[Version, Outcome]) -> str:
 
 
 def _missing(outcomes: Mapping[Version, Outcome]) -> str:
-    rows = [
-        (o.torch, what, f"torch {since}")
-        for o in outcomes.values()
-        for what, since in unavailable(o.torch).items()
-    ]
+    rows = []
+    for outcome in outcomes.values():
+        together: dict[str, list[str]] = {}
+        for what, since in unavailable(outcome.torch).items():
+            together.setdefault(since, []).append(what)
+        rows += [
+            (outcome.torch, ", ".join(_by_family(names)), f"torch {since}")
+            for since, names in sorted(together.items(), key=lambda item: as_numbers(item[0]))
+        ]
     return _table(("torch", "not available", "since"), rows) if rows else NOTHING
+
+
+def _by_family(names: list[str]) -> list[str]:
+    """Return the names, with one for all kinds of a family that is not available as a whole."""
+    families: dict[str, list[str]] = {}
+    for kind in CATALOGUE.values():
+        families.setdefault(kind.family, []).append(f"kind {kind.name}")
+    whole = {family: kinds for family, kinds in families.items() if {*kinds} <= {*names}}
+    gone = {kind for kinds in whole.values() for kind in kinds}
+    pages = [f"[{family} hooks](hooks/{page_name(family)})" for family in whole]
+    return [*(name for name in names if name not in gone), *pages]
 
 
 def _skipped(outcomes: Mapping[Version, Outcome]) -> str:

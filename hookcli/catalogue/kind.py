@@ -14,8 +14,9 @@ PHASES: tuple[Phase, ...] = (
     "build", "forward", "loss", "backward", "optimizer", "state_dict", "package",
 )  # fmt: skip
 Target: TypeAlias = Literal[
-    "module", "every module", "tensor", "parameter", "node", "run", "optimizer", "package"
-]
+    "module", "every module", "tensor", "parameter", "node", "run", "optimizer", "CUDA graph",
+    "package",
+]  # fmt: skip
 NamedBy: TypeAlias = Literal["module", "parameter"]
 
 
@@ -177,6 +178,7 @@ class Kind(KindFacts):
     edits_in_place : whether its functions are meant to change the value in place.
     keeps_state : whether its functions get a state of the user's as an argument, which they may
         change.
+    needs_gpu : whether it fires only on a GPU.
     wraps_values : whether torch makes the module's values views of a custom Function.
     may_break : whether a run can fail because of this hook although no action changes a value.
     conflicts : kinds that cannot be attached at the same `at`.
@@ -203,6 +205,7 @@ class Kind(KindFacts):
     average: str | None = None
     edits_in_place: bool = False
     keeps_state: bool = False
+    needs_gpu: bool = False
     wraps_values: bool = False
     may_break: bool = False
     conflicts: tuple[Conflict, ...] = ()

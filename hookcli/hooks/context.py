@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from hookcli.catalogue.kind import Phase
+from hookcli.hooks.graph_names import GraphNames
 from hookcli.models.model import Call, CallStack
 from hookcli.report.findings import HookFault
 from hookcli.report.recording import EventNote, HookFinding
@@ -45,6 +46,7 @@ class Context:
     ended: list[Callable[[Call, Any], None]] = field(default_factory=list)
     called_as_written: set[int] = field(default_factory=set)  # ids of torch.compile's wrappers
     names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
+    graphs: GraphNames = field(default_factory=GraphNames)
     # How many nodes of a graph that somebody else frees may still be read in this step: torch frees
     # nodes that Python has read recursively (see `let_go`). None if hookcli frees the graph.
     nodes_left: int | None = None

@@ -12,7 +12,7 @@ from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, grou
 from hookcli.text import shorten
 
 REAL_ONLY = "real only"
-_RARE = ("distributed", "packaging")  # families that most people never need
+_RARE = ("distributed", "packaging", "CUDA graph")  # families that most people never need
 
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:

@@ -28,7 +28,8 @@ lists all kinds. `hookcli explain hook:forward` prints what these pages say of o
 What a hook does when it fires is its action: see [Actions](actions.md).
 """
 
-# Observed with torch 2.13. "(documented)" marks the order that PyTorch's documentation guarantees.
+# Observed with torch 2.13; CUDA graphs with the Python code of torch 2.14.1, without a GPU.
+# "(documented)" marks the order that PyTorch's documentation guarantees.
 _ORDER = """\
 ## The order in one training step
 
@@ -56,6 +57,12 @@ operands does not matter.
 **State dicts.** Saving: `state_dict_pre` of the parent, then of the child; `state_dict_post` of the
 child, then of the parent. Loading: `load_state_dict_pre` of the parent, then of the child;
 `load_state_dict_post` of the child, then of the parent.
+
+**CUDA graphs.** Capture: `cuda_graph_capture_start`, `cuda_graph_capture_end`,
+`cuda_graph_instantiate`. Each launch: `cuda_graph_replay_start`, `cuda_graph_replay_end`. At each
+of these, and at `cuda_graph_destroy`, hooks on all graphs fire before those of the graph. The code
+that a graph captured does not run again when it is launched: no hook on a module or a tensor in it
+fires.
 """
 
 _LEGEND = """\
@@ -93,7 +100,7 @@ def _table(titles: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
 
 def page_name(family: str) -> str:
     """Return the name of a family's page: `global module` is on `global-module.md`."""
-    return f"{family.replace(' ', '-')}.md"
+    return f"{family.lower().replace(' ', '-')}.md"
 
 
 def _families() -> dict[str, list[Kind]]:
@@ -143,7 +150,8 @@ def _example(kind: Kind) -> Iterator[str]:
     yield (
         f'```yaml title="{file}"\nmodel: {_MODEL}:Net\n{settings}hooks:\n  - {kind.example}\n```'
     )
-    yield f"```console\n$ hookcli trace -c {file} --columns {_COLUMNS}{quiet}\n```"
+    if not kind.needs_gpu:  # else the pages, which are written without a GPU, show no events
+        yield f"```console\n$ hookcli trace -c {file} --columns {_COLUMNS}{quiet}\n```"
 
 
 def _signature(kind: Kind) -> str:
@@ -193,7 +201,7 @@ def hook_pages(model: str) -> dict[str, str]:
     }
     for family, kinds in _families().items():
         pages[page_name(family)] = (
-            f"# {family.capitalize()} hooks",
+            f"# {family[0].upper()}{family[1:]} hooks",
             _GENERATED,
             "The examples on this page use this model:",
             shown,

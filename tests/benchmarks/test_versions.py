@@ -62,6 +62,7 @@ def test_the_page_states_counts_and_what_is_missing():
     assert "- torch 2.6.0+cpu: `a::b`" in text
     assert f"| 2.6.0+cpu | 2 | {reason} |" in text
     assert "| 2.6.0+cpu | a .pt2 file | torch 2.8 |" in text
+    assert "| 2.6.0+cpu | [CUDA graph hooks](hooks/cuda-graph.md) | torch 2.14 |" in text
     assert NOTHING not in text
     assert NOTHING in page({NEW: outcome("2.15.0")})
 

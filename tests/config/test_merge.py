@@ -212,7 +212,8 @@ def test_all_are_those_that_change_nothing():
         assert name not in {"backward", "global_backward", "saved_tensors", "ddp_comm"}
     for name in set(CATALOGUE) - set(all_kinds()):
         elsewhere = not set(CATALOGUE[name].phases) & phases
-        assert elsewhere or "backward" in name or name in {"saved_tensors", "ddp_comm"}
+        apart = elsewhere or CATALOGUE[name].needs_gpu  # an older torch refuses those of a GPU
+        assert apart or "backward" in name or name in {"saved_tensors", "ddp_comm"}
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)

@@ -72,10 +72,12 @@ REGISTER = {
     "global_optimizer_step_post": lambda _: register_optimizer_step_post_hook(log),
 }
 ON_OPTIMIZERS = {"optimizer_step_pre", "optimizer_step_post"}
-# Torch does not list the hooks of a node, of the engine and of packages; operators have modes.
+# Torch does not list the hooks of a node, of the engine and of packages; operators have modes; a
+# CUDA graph is no part of a model.
 NOT_LISTED = {
     "node_pre", "node", "accumulate_grad", "engine_callback", "op",
     "package_extern", "package_intern", "package_mock",
+    *(name for name, kind in CATALOGUE.items() if kind.needs_gpu),
 }  # fmt: skip
 ELSEWHERE = {"saved_tensors", "ddp_comm"}  # have tests of their own
 

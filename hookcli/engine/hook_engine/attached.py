@@ -101,7 +101,7 @@ class AttachedHooks(HookEngine):
         module_ids: set[int] = set()
         for i, targets in self._targets.items():
             kind = self.hooks[i].kind
-            if "backward" not in kind.phases:
+            if "backward" not in kind.phases or kind.target == "CUDA graph":  # not on a module
                 continue
             module_ids.update(id(module) for _, module, _ in targets.values)
             module_ids.update(id(module) for _, module in targets.modules)

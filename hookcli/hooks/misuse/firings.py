@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -94,7 +95,9 @@ def unfulfilled(
 ) -> Iterator[HookFinding]:
     """Yield the findings about hooks after a run: never fired, fired again, keep tensors."""
     for hook in hooks:
-        if not hook.fired and not everywhere(hook.spec):
+        if not hook.fired and hook.kind.needs_gpu:
+            yield replace(never_fired(hook), severity="warning")
+        elif not hook.fired and not everywhere(hook.spec):
             yield never_fired(hook)
         if _names_each(hook.spec) and (silent := silent_targets(hook)):
             yield never_fired_at(hook, silent)

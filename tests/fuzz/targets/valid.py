@@ -24,6 +24,7 @@ MODULES = ["*", "fc", "a", "a.*", "a.0.fc", "*.fc", "", {"type": "Linear"}, {"de
            {"leaf": True}, {"regex": "a.*"}, {"name": "fc"}]  # fmt: skip
 PARAMETERS = ["*", "fc.weight", "a.0.fc.bias", "*.weight", "fc.*"]
 LEGACY = {"backward", "global_backward"}  # torch allows them without full backward hooks only
+FURTHER = {"neutral", "same_as", "parallel_equal", "compile_equal"}  # run the model in another way
 NEVER = {"ddp_comm", "package_extern", "package_intern", "package_mock"}  # need settings of a run
 
 
@@ -43,11 +44,11 @@ def configuration(rng: Random) -> Any:
             kind
             for name, kind in KINDS.items()
             if name not in NEVER and (name in LEGACY or "backward" not in name or not legacy)
-            if legacy or name not in LEGACY
+            if (legacy or name not in LEGACY) and not kind.needs_gpu
         ]
         document["hooks"] = [_hook(rng, rng.choice(kinds)) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.5:
-        rules = [rule for rule in RULES.values() if rule.name not in {"neutral", "same_as"}]
+        rules = [rule for rule in RULES.values() if rule.name not in FURTHER]
         rules = rng.sample(rules, rng.randint(1, 3))
         document["checks"] = [_check(rng, rule.name, rule.options) for rule in rules]
     if rng.random() < 0.1:
@@ -133,7 +134,8 @@ def _check(rng: Random, rule: str, options: tuple[RuleOption, ...]) -> dict[str,
         ["eval", "train"]], "order": [["a", "fc"], ["fc"]], "shape": [["B", 3], [2, "*"]],
         "dtype": ["float32", "bfloat16"], "number": [0.1, 0.5, 2, 10], "count": [1, 3, 40],
         "flag": [True, False], "match": ["subsequence", "exact"], "part": ["output", "parameter"],
-        "dimension": [0, 1], "file": ["r.json"],
+        "dimension": [0, 1], "file": ["r.json"], "word": ["Linear", "Block"],
+        "settings": [{"bias": True}, {"in_features": 4}],
     }  # fmt: skip
     check: dict[str, Any] = {"rule": rule}
     for option in options:

@@ -22,7 +22,7 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.\.?/[\w./-]+)";\n', re.MULTI
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
-_FIRST_STYLES = ("base.css", "header.css")  # of what is shown before the script runs
+_FIRST_STYLES = ("base.css", "header.css", "still.css")  # of what is shown without the script
 _DARK_STYLE = "dark.css"
 _PANEL_STYLES = (
     "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "tables.css",

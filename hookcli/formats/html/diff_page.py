@@ -10,6 +10,7 @@ from hookcli.formats.diff import sentences
 from hookcli.formats.diff.rows import Shown
 from hookcli.formats.html.data.compared import call_row, comparison
 from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 
@@ -22,7 +23,7 @@ def render(diff: Diff, view: View) -> str:
         "totals": sentences.totals(diff),
         "records": [comparison(diff)],
     }
-    return write_page("diff.js", _header(diff, view), data)
+    return write_page("diff.js", _header(diff, view), data, plain_tables(diff))
 
 
 def _header(diff: Diff, view: View) -> Header:

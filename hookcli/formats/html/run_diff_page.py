@@ -8,6 +8,7 @@ from hookcli.comparison.training.training_diff import Parting, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.trainings import pairs
 from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.parts.text import place, sentence
 from hookcli.formats.training_diff import lines
 from hookcli.formats.training_diff.steps import Selected
@@ -24,7 +25,7 @@ def render(diff: TrainingDiff, view: View) -> str:
         ],
         "records": pairs(diff),
     }
-    return write_page("run_diff.js", _header(diff, view), data, lines=True)
+    return write_page("run_diff.js", _header(diff, view), data, plain_tables(diff), lines=True)
 
 
 def _header(diff: TrainingDiff, view: View) -> Header:

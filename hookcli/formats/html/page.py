@@ -78,8 +78,9 @@ def write_page(
 ) -> str:
     """Return the page as one html file that needs no other, and that makes no request.
 
-    `entry` is the script that shows the data, and `tables` are shown where no script runs. `diagram` and `lines` add the libraries for them. A
-    page of a run that goes on loads its own file again after `reload` seconds.
+    `entry` is the script that shows the data; where no script runs, `tables` are shown. `diagram`
+    and `lines` add the libraries for them. A page of a run that goes on loads its own file again
+    after `reload` seconds.
     """
     parts = assets(entry, diagram=diagram, lines=lines)
     policy = "; ".join(

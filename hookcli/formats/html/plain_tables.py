@@ -137,16 +137,16 @@ def _table(block: TableBlock[Any]) -> PlainTable:
     rows = block.rows[:MOST_ROWS]
     left = len(block.rows) - len(rows)
     nested = [column.nested for column in columns.values()]
+
+    def line(row: Any, texts: Sequence[str]) -> list[tuple[int, str]]:
+        levels = [0 if level is None else min(level(row)[0], _DEEPEST) for level in nested]
+        return [(at, cut(text, _LONGEST)) for at, text in zip(levels, texts, strict=True)]
+
+    cells = cells_of(columns, rows, _LONGEST)
     return PlainTable(
         ": ".join(text for text in (block.title, block.subtitle) if text),
         [PlainColumn(column.title, column.right) for column in columns.values()],
-        [
-            [
-                (min(at(row)[0], _DEEPEST) if at else 0, cut(text, _LONGEST))
-                for at, text in zip(nested, cells, strict=True)
-            ]
-            for row, cells in zip(rows, cells_of(columns, rows, _LONGEST), strict=True)
-        ],
+        [line(row, texts) for row, texts in zip(rows, cells, strict=True)],
         more=f"{counted(left, f'more {block.noun}')} not shown" if left else "",
     )
 

@@ -48,19 +48,24 @@ _DIAGRAM = """() => {
   return { texts: texts.map(({ text }) => text), wrong };
 }"""
 
-# In tables: cells whose text is wider than the cell and ends without a sign that it goes on.
-_CUT_CELLS = """(selector) => [...document.querySelectorAll(selector)]
-  .filter((cell) => cell.checkVisibility() && cell.innerText.trim())
-  .filter((cell) => {
-    const range = document.createRange();
-    range.selectNodeContents(cell);
-    const { clientWidth } = cell;
-    const { paddingLeft } = getComputedStyle(cell);
-    const left = cell.getBoundingClientRect().left;
-    return range.getBoundingClientRect().right - left > clientWidth + 0.5 ||
-      range.getBoundingClientRect().left < left + parseFloat(paddingLeft) - 1;
-  })
+# In grids: cells and headers whose text is wider than they are and has no ellipsis.
+_CUT_CELLS = """() => [...document.querySelectorAll(".grid-cell")]
+  .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth)
   .map((cell) => cell.innerText)"""
+
+# Elements with a frame of their own and nothing in it. A canvas and the parts of a picture are
+# something.
+_EMPTY = """() => [...document.querySelectorAll("header *, main *")].filter((node) => {
+  if (!node.checkVisibility() || node.closest("svg, button, select, canvas, .diagram-chip")) {
+    return false;
+  }
+  const style = getComputedStyle(node);
+  const framed = ["Top", "Right", "Bottom", "Left"].every((side) =>
+    parseFloat(style[`border${side}Width`]) > 0 && style[`border${side}Style`] !== "none");
+  const filled = node.innerText.trim() || node.matches("input") ||
+    node.querySelector("canvas, svg, input");
+  return framed && !filled;
+}).map((node) => node.outerHTML.slice(0, 200))"""
 
 
 def in_diagram(page: Page) -> tuple[list[str], list[str]]:
@@ -69,6 +74,11 @@ def in_diagram(page: Page) -> tuple[list[str], list[str]]:
     return found["texts"], found["wrong"]
 
 
-def cut_cells(page: Page, selector: str) -> list[str]:
-    """Return the texts of the cells of a selector that are wider than the cell."""
-    return page.evaluate(_CUT_CELLS, selector)
+def cut_cells(page: Page) -> list[str]:
+    """Return the texts of cells of grids that are wider than the cell and have no ellipsis."""
+    return page.evaluate(_CUT_CELLS)
+
+
+def empty_boxes(page: Page) -> list[str]:
+    """Return the elements with a frame and no content."""
+    return page.evaluate(_EMPTY)

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 import hookcli
-from tests.browser.labels import in_diagram
-from tests.browser.samples import model_of, html, sample
+from tests.browser.labels import cut_cells, empty_boxes, in_diagram
+from tests.browser.samples import SAMPLES, html, model_of, sample
 from tests.browser.watched import emulate_media, settle
 
 LONG = "the_linear_projection_of_the_values_after_the_softmax_operation"  # 63 characters
@@ -110,3 +110,27 @@ def test_no_label_of_the_diagram_overlaps_or_is_cut_on_paper(open_page, name):
     labels, wrong = in_diagram(page)
     assert len(labels) > 3
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "wide"])
+@pytest.mark.parametrize("width", [1280, 420])
+def test_no_cell_is_cut_without_an_ellipsis_and_no_box_is_empty(open_page, name, width):
+    source = page_of("wide") if name == "wide" else html(sample(name))
+    page = open_page(source, size=(width, 900))
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+        settle(page)
+        assert cut_cells(page) == [], tab.get_attribute("id")
+        assert empty_boxes(page) == [], tab.get_attribute("id")
+
+
+def test_a_hint_in_the_search_is_not_cut(open_sample):
+    page = open_sample("grads", size=(1280, 900))
+    room, needed = page.locator("#search").evaluate("""(input) => {
+      const ctx = document.createElement("canvas").getContext("2d");
+      const { font, paddingLeft, paddingRight } = getComputedStyle(input);
+      ctx.font = font;
+      const room = input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      return [room, ctx.measureText(input.placeholder).width + 20];  // the button that clears it
+    }""")
+    assert needed <= room

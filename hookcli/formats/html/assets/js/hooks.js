@@ -86,14 +86,15 @@ class HooksView {
       onselect: (row) => this.store.select({ event: row }, ORIGIN),
       columns: [
         column("seq", "Seq", { width: 64, align: "end" }, (row) => events.seq[row]),
-        column("phase", "Phase", { width: 92 }, (row) => events.phase.get(row), (row) => phaseCell(events, row)),
+        column("phase", "Phase", { width: 106 }, (row) => events.phase.get(row), (row) => phaseCell(events, row)),
         column("kind", "Kind", { width: 150 }, (row) => events.kind.get(row)),
         column("target", "Target", { min: 160, grow: 2 }, (row) => events.target.get(row),
-          (row) => marked(events.target.get(row) || "(root)", this.store.query.text)),
+          (row) => el("bdi", {}, marked(events.target.get(row) || "(root)", this.store.query.text))),
         column("type", "Type", { width: 120 }, (row) => layers.type.get(events.layer[row]) ?? ""),
         column("values", "Values", { min: 140, grow: 1 }, (row) => events.values.get(row)),
-        column("changed", "Changed by", { width: 100, align: "end", descending: true }, (row) => events.changed[row],
-          (row) => (events.changed[row] === null ? "" : figure(events.changed[row]))),
+        ...(events.changed.some(Boolean) ? [column("changed", "Changed by",
+          { width: 100, align: "end", descending: true }, (row) => events.changed[row],
+          (row) => (events.changed[row] === null ? "" : figure(events.changed[row])))] : []),
       ],
     });
   }
@@ -248,7 +249,7 @@ function button(label, text, onclick, kind = "") {
 }
 
 function column(id, title, layout, value, cell = (row) => String(value(row))) {
-  return { id, title, ...layout, value, cell };
+  return { id, title, ...layout, value, cell, hint: (row) => String(value(row) ?? "") };
 }
 
 function phaseCell(events, row) {

@@ -1,6 +1,7 @@
 /** The panel of layers: a tree of calls with their shapes, sizes, costs and findings. */
 
 import { el, nameElement } from "./frame/dom.js";
+import { widest } from "./frame/measure.js";
 import { gridPanel } from "./grid/grid_panel.js";
 import { bytes, figure, integer, short } from "./frame/text.js";
 import { barCell, marked } from "./grid/treegrid.js";
@@ -101,9 +102,8 @@ function fitting(columns, space) {
   return columns;
 }
 
-function textWidth({ texts }, least, most) {
-  const letters = texts.reduce((width, text) => Math.max(width, text?.length ?? 0), 0);
-  return Math.round(Math.max(least, Math.min(most, 22 + letters * LETTER)));
+function textWidth({ texts }, least, most, font = "cell") {
+  return Math.max(least, Math.min(most, 18 + widest([...texts], font)));
 }
 
 function nameWidth(record, space) {
@@ -155,7 +155,7 @@ function layerHint(record, row) {
 function shapeColumn(id, title, column) {
   const value = (row) => column.get(row) || null;
   return {
-    id, title, min: textWidth(column, 90, 190), grow: 1, value, hint: value,
+    id, title, min: textWidth(column, 90, 190, "figures"), grow: 1, value, hint: value,
     cell: (row) => el("bdi", { class: "shape", text: value(row) ?? "–" }),
   };
 }

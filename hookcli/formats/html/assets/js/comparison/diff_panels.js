@@ -6,6 +6,7 @@ import { differenceColumn, differenceGrid, firstSection, statusWord } from "./di
 import { verdictColumn } from "./differences.js";
 import { el, nameElement } from "../frame/dom.js";
 import { factList, figuresColumn, placeCode, textsColumn } from "../frame/tables.js";
+import { widest } from "../frame/measure.js";
 import { figure } from "../frame/text.js";
 import { marked } from "../grid/treegrid.js";
 
@@ -127,13 +128,18 @@ function callCell(side, row, store) {
 }
 
 function shapeColumns(title, { shape_a: ours, shape_b: theirs }) {
+  const isAlike = ours.at.every((_, row) => ours.get(row) === theirs.get(row));
   const isSame = (row) => ours.get(row) !== null && ours.get(row) === theirs.get(row);
   return [
-    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: 86 }),
+    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: shapeWidth(ours) }),
     textsColumn("shape-b", `${title} in B`, (row) => theirs.get(row), {
-      min: 86, cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
+      min: isAlike ? 86 : shapeWidth(theirs), cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
     }),
   ];
+}
+
+function shapeWidth({ texts }) {
+  return Math.max(86, Math.min(190, 18 + widest([...texts], "cell")));
 }
 
 function limitColumn({ limit }) {

@@ -1,8 +1,8 @@
 /** Draw the boxes and edges of a layout as svg. */
 
 import { svg } from "../frame/dom.js";
+import { widthOf } from "../frame/measure.js";
 import { cut, integer, short } from "../frame/text.js";
-import { widthOf } from "./measure.js";
 
 const SYMBOLS = { add: "+", sub: "−", mul: "×", div: "÷" };
 const BOX_HEIGHT = 42;

@@ -130,7 +130,7 @@ function recordPicker(store) {
 
 function searchBar(store) {
   const text = el("input", {
-    type: "search", id: "search", placeholder: "Search names and types  ( / )", autocomplete: "off",
+    type: "search", id: "search", placeholder: "Search names, types ( / )", autocomplete: "off",
     spellcheck: "false", "aria-label": "Search names and types",
     oninput: () => store.setQuery({ text: text.value }),
     onkeydown: (event) => {

@@ -103,13 +103,14 @@ export class GradientsView {
       onselect: (row) => this.store.select({ parameter: forward[row] }, GRADIENTS),
       columns: [
         texts("name", "Parameter", name, {
-          min: 200, grow: 3, cell: (row) => marked(name.get(forward[row]), this.store.query.text),
+          min: 200, grow: 3, cell: (row) => el("bdi", {}, marked(name.get(forward[row]), this.store.query.text)),
         }),
         texts("shape", "Shape", shape), figures("grad", "Gradient norm", this.series.grad),
         figures("weight", "Weight norm", this.series.weight), figures("ratio", "Ratio", ratio),
-        texts("status", "Status", status, {
-          cell: (row) => statusMark(status.get(forward[row])), hint: null,
-        }),
+        ...(status.texts.every((text) => !text || text === "ok") ? [] : [
+          texts("status", "Status", status, {
+            cell: (row) => statusMark(status.get(forward[row])), hint: null,
+          })]),
       ],
     });
   }

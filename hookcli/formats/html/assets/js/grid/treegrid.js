@@ -199,7 +199,7 @@ class Treegrid {
       const before = isTree && !at ? ["guides", "toggle", "level"] : [];
       cell.replaceChildren(
         ...before.map((name) => el("span", { class: `grid-${name}` })),
-        column.cell(row, isFlat) ?? "",
+        isolated(column.cell(row, isFlat) ?? ""),
       );
       cell.title = column.hint?.(row) ?? "";
     });
@@ -301,6 +301,11 @@ class Treegrid {
     this.fold(siblings.filter((each) => rows.canFold(each) && !rows.isOpen(each)), true);
     this.focusRow(this.at);
   }
+}
+
+/** Return a text as an element, which ends in an ellipsis if the cell is too narrow. */
+function isolated(content) {
+  return typeof content === "string" && content ? el("bdi", { text: content }) : content;
 }
 
 /**

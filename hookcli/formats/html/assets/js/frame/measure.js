@@ -2,7 +2,7 @@
 
 const FONTS = {
   name: ["600 12px", "--mono"], type: ["11px", "--sans"], label: ["10px", "--mono"],
-  cell: ["13.1px", "--sans"], figures: ["12px", "--mono"],
+  cell: ["13.1px", "--sans"], bold: ["600 13.1px", "--sans"], figures: ["12px", "--mono"],
 };
 const MEASURED = 40; // of many texts, the longest
 

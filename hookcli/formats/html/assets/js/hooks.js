@@ -2,6 +2,7 @@
 
 import { changeTitle, wideFigureTable } from "./frame/details.js";
 import { el, nameElement } from "./frame/dom.js";
+import { placeAt } from "./frame/steps.js";
 import { counted, figure, integer } from "./frame/text.js";
 import { Timeline, depthsOf, eventsByStep } from "./hooks/timeline.js";
 import { createTreegrid, marked } from "./grid/treegrid.js";
@@ -14,6 +15,11 @@ export const hooksPanel = {
   title: "Hooks",
   available: ({ record }) => Boolean(record && (record.events.count || record.events.streamed)),
   count: ({ record }) => record.events.count,
+  stepNote({ record, selection }) {
+    const steps = sortedSteps(record.events);
+    return steps.length > 1
+      ? `the events are those of step ${integer(steps[selection.step === null ? 0 : placeAt(steps, selection.step)])}` : "";
+  },
   create: (host, store) => new HooksView(host, store),
 };
 
@@ -28,7 +34,7 @@ class HooksView {
       return;
     }
     this.depths = depthsOf(this.record.layers);
-    this.steps = eventsByStep(events);
+    this.steps = eventsByStep(events).sort(([a], [b]) => a - b);
     this.stepIndex = 0;
     this.kind = "";
     this.onlyChanges = false;
@@ -110,8 +116,9 @@ class HooksView {
 
   showSelection(origin) {
     const { event, layer, parameter } = this.store.selection;
-    const index = this.steps.findIndex(([step]) => step === this.store.selection.step);
-    if (index >= 0 && index !== this.stepIndex) {
+    const { step } = this.store.selection;
+    const index = step === null ? this.stepIndex : placeAt(this.steps.map(([each]) => each), step);
+    if (index !== this.stepIndex) {
       this.stepIndex = index;
       this.showStep();
     }
@@ -242,6 +249,10 @@ class HooksView {
       text: `${events.seq[row]} ${events.kind.get(row)}`,
     });
   }
+}
+
+function sortedSteps({ step }) {
+  return [...new Set(step)].sort((a, b) => a - b);
 }
 
 function button(label, text, onclick, kind = "") {

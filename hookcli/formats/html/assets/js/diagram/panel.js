@@ -7,6 +7,7 @@ import { COLOURINGS, BoxFigures, colour } from "./colouring.js";
 import { Drawing, sizedGraph } from "./drawing.js";
 import { Flow, tensorsOf } from "./flow.js";
 import { Layouter } from "./layout.js";
+import { gradientStep } from "../frame/steps.js";
 import { BoxTitles } from "./titles.js";
 import { Viewport } from "./viewport.js";
 
@@ -25,6 +26,7 @@ export class DiagramPanel {
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
+    this.figures.setStep(gradientStep(store).place);
     this.layouter = new Layouter();
     this.paper = matchMedia("print");
     this.focused = -1;
@@ -92,6 +94,7 @@ export class DiagramPanel {
   }
 
   update({ type, origin }) {
+    if (this.figures.setStep(gradientStep(this.store).place)) this.colour();
     if (type === "show") {
       if (!this.drawing) {
         const start = () => this.request(() => {

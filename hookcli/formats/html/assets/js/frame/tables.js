@@ -100,7 +100,8 @@ export function logColumn(id, title, values, [low, high], more = {}) {
   return figuresColumn(id, title, values, { width: 138, ...more, cell });
 }
 
-function sortable(value) {
+/** Return what a figure is sorted by. */
+export function sortable(value) {
   if (typeof value !== "string") return value;
   return { inf: Infinity, nan: Infinity, "-inf": -Infinity }[value] ?? null;
 }

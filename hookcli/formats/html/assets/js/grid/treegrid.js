@@ -26,6 +26,7 @@
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
+ * grid.revalue()                make all cells again, and sort again: values are others
  * grid.fold(rows, open)         open or close some rows
  * grid.setDepth(depth)          open the rows above a depth, and close all others
  * grid.setListed(listed)        show a tree without its levels
@@ -142,6 +143,13 @@ class Treegrid {
   refresh() {
     this.window.measure();
     this.renew();
+  }
+
+  /** Make all cells again, in the order of their column's new values. */
+  revalue() {
+    const { id, descending } = this.header.sorting;
+    if (id) this.sort(id, descending);
+    else this.renew();
   }
 
   // Drawing.

@@ -37,7 +37,7 @@ from hookcli.text import counted
 MOST_ROWS = 500  # of a table, as many as a page prints
 MOST_PARTS = 40  # tables and lists of a page
 _LONGEST = 300  # characters of a cell
-_DEEPEST = 12  # levels that are indented
+_DEEPEST = 8  # levels that are indented
 _DRAWN = frozenset({"bar", "loss_bar", "grad_bar"})  # columns that are pictures made of characters
 _PRESETS = {"inspect": "Layers", "trace": "Hooks"}  # the title of what a record has below its steps
 _ALL = View(only="*")  # a diff shows by default what differs

@@ -2,6 +2,7 @@
 
 import { createDetails } from "./details.js";
 import { el } from "./dom.js";
+import { paper } from "./paper.js";
 import { createStepSlider } from "./steps.js";
 import { integer } from "./text.js";
 
@@ -103,7 +104,7 @@ export function createShell(store, panels, makeDetails = createDetails) {
   });
 
   // On paper all panels follow each other.
-  matchMedia("print").addEventListener("change", ({ matches }) => {
+  paper.subscribe((matches) => {
     if (matches) shown.forEach(open);
     else showTab();
   });

@@ -2,7 +2,7 @@
 
 import { changeTitle, wideFigureTable } from "./frame/details.js";
 import { el, nameElement } from "./frame/dom.js";
-import { placeAt } from "./frame/steps.js";
+import { placeAt, sortedSteps } from "./frame/steps.js";
 import { counted, figure, integer } from "./frame/text.js";
 import { Timeline, depthsOf, eventsByStep } from "./hooks/timeline.js";
 import { createTreegrid, marked } from "./grid/treegrid.js";
@@ -249,10 +249,6 @@ class HooksView {
       text: `${events.seq[row]} ${events.kind.get(row)}`,
     });
   }
-}
-
-function sortedSteps({ step }) {
-  return [...new Set(step)].sort((a, b) => a - b);
 }
 
 function button(label, text, onclick, kind = "") {

@@ -6,9 +6,15 @@ import { integer } from "./text.js";
 /** Return the numbers of the steps that a record has figures of, in order; [] if it is one run. */
 export function stepsOf(record) {
   if (!record) return [];
-  const { training, parameters } = record;
-  const steps = training ? training.steps.step : parameters.steps ?? [];
+  const { training, parameters, events } = record;
+  const measured = parameters.steps?.length > 1 ? parameters.steps : sortedSteps(events);
+  const steps = training ? training.steps.step : measured;
   return steps.length > 1 ? steps : [];
+}
+
+/** Return the steps that events have, in order. */
+export function sortedSteps({ step }) {
+  return [...new Set(step)].sort((a, b) => a - b);
 }
 
 /**

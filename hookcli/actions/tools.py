@@ -19,7 +19,8 @@ class Tools:
     `norm` returns only the norm, if that is finite, and `histogram` also counts by value. `say`
     prints a line to stderr. `function` returns the function that a FunctionRef names. `terminal` is
     the user's terminal, if this process does not have the user's standard input. With `data_only`
-    the configuration is of unknown origin. `rank` is the number of this process among several that run together.
+    the configuration is of unknown origin. `rank` is the number of this process among several that
+    run together.
     """
 
     place: str

@@ -22,7 +22,7 @@ class Figures(TypedDict, total=False):
     abs_max: _Figure
 
 
-class Histogram(TypedDict):
+class ValueCounts(TypedDict):
     """How many finite elements are in each bin; all bins from `low` to `high` have one width."""
 
     low: Number
@@ -41,7 +41,7 @@ class Statistics(Figures, total=False):
     nans: Size | None
     infs: Size | None
     finite: Figures | None
-    histogram: Histogram | None
+    histogram: ValueCounts | None
 
 
 class StepStatistics(TypedDict, total=False):

@@ -23,8 +23,12 @@ class NotFiniteError(ArithmeticError):
 
 
 def stats(which: str | None, tools: Tools) -> Do:
-    """Record the statistics of every tensor; with `norm` only the norm, if it is finite."""
-    figures = tools.norm if which == "norm" else tools.statistics
+    """Record the statistics of every tensor.
+
+    With `norm` it records only the norm, if that is finite; with `histogram` also counts by value.
+    """
+    measures = {"norm": tools.norm, "histogram": tools.histogram}
+    figures = tools.statistics if which is None else measures[which]
 
     def do(event: Event) -> None:
         event.measured = leaves(event.value)

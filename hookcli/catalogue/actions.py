@@ -14,7 +14,7 @@ Argument: TypeAlias = Literal[
 ARGUMENTS: dict[Argument, str] = {
     "none": "nothing",
     "number": "a number",
-    "figures": "norm",
+    "figures": "norm or histogram",
     "range": "[low, high]",
     "positive": "a number above 0",
     "directory": "a directory",
@@ -98,7 +98,7 @@ CATALOGUE: dict[str, Action] = {
         Action(
             name="stats",
             does="records norm, mean, std, min, max and the counts of zeros, NaN and Inf; `norm` "
-            "alone is faster",
+            "alone is faster, `histogram` adds counts by value",
             argument="figures",
             needs_values=True,
             changes=False,

@@ -34,6 +34,11 @@ class SideText:
     settings: tuple[tuple[str, str], ...] = ()
 
     @property
+    def typed(self) -> tuple[str, ...]:
+        """The settings as they were typed."""
+        return tuple(f"{key}={value}" for key, value in self.settings)
+
+    @property
     def is_plan(self) -> bool:
         """Whether the side is a parallel plan of a model."""
         return any(key in {"parallel", "mesh"} for key, _ in self.settings)

@@ -27,7 +27,10 @@ Fault: TypeAlias = Literal["output", "code", "inputs", "parameter", "gradient", 
 
 @dataclass(frozen=True, slots=True)
 class SideInfo:
-    """The model of A or B, and how it was run."""
+    """The model of A or B, and how it was run.
+
+    `settings` are those that were typed for this side alone, such as "dtype=bfloat16".
+    """
 
     source: str
     type: str | None
@@ -35,6 +38,7 @@ class SideInfo:
     calls: Count
     run: RunInfo
     environment: Environment | None = None
+    settings: tuple[str, ...] | None = absent()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ def build_hook(hook_spec: HookSpec, spec: Spec, context: Context) -> Hook:
             seed=spec.run.seed,
             statistics=context.statistics,
             norm=context.norm,
+            histogram=context.histogram,
             say=lambda text: Console().err(escape(text)),
             function=function_of,
             data_only=spec.data_only,

@@ -21,8 +21,8 @@ class Context:
     """The state of a run as its hooks see it.
 
     `note` receives each event. `statistics` returns the statistics of a tensor (None if it has no
-    values), `norm` only its norm, `norm_of_sum` the norm of the sum of two tensors, `difference`
-    the 2-norm of the difference of two tensors.
+    values), `norm` only its norm, `histogram` also counts by value, `norm_of_sum` the norm of the
+    sum of two tensors, `difference` the 2-norm of the difference of two tensors.
     """
 
     note: Callable[[EventNote], None]
@@ -30,6 +30,7 @@ class Context:
     norm: Callable[[torch.Tensor], dict[str, Any] | None]
     norm_of_sum: Callable[[torch.Tensor, torch.Tensor], dict[str, Any] | None]
     difference: Callable[[torch.Tensor, torch.Tensor], float | None]
+    histogram: Callable[[torch.Tensor], dict[str, Any] | None] = lambda _: None
     calls: CallStack = field(default_factory=CallStack)
     sequence: itertools.count[int] = field(default_factory=itertools.count)
     findings: list[HookFinding] = field(default_factory=list)

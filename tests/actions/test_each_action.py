@@ -62,6 +62,9 @@ def stats(_):
     [figures] = only_event(("stats", "norm")).stats
     assert figures["norm"] == pytest.approx(value.norm().item(), rel=1e-6)
     assert figures.get("mean") is None
+    [figures] = only_event(("stats", "histogram")).stats
+    counts = value.float().histc(32, value.min().item(), value.max().item())
+    assert figures["histogram"]["counts"] == counts.tolist()
 
 
 def print_(place):

@@ -42,7 +42,7 @@ def sample(name: str) -> Document:
     return SAMPLES[name]()
 
 
-def _model(module: str, name: str) -> tuple[torch.nn.Module, Any]:
+def model_of(module: str, name: str) -> tuple[torch.nn.Module, Any]:
     """A sample model and its batch."""
     source = importlib.import_module(f"sample_models.{module}")
     torch.manual_seed(0)
@@ -50,23 +50,23 @@ def _model(module: str, name: str) -> tuple[torch.nn.Module, Any]:
 
 
 def _inspect() -> Report:
-    return hookcli.inspect(*_model("siamese", "SiameseNet"))
+    return hookcli.inspect(*model_of("siamese", "SiameseNet"))
 
 
 def _grads() -> Report:
-    return hookcli.grads(*_model("tiny_gpt", "TinyGPT"))
+    return hookcli.grads(*model_of("tiny_gpt", "TinyGPT"))
 
 
 def _grads_of_steps() -> Report:
-    return hookcli.grads(*_model("vae", "VAE"), steps=10)
+    return hookcli.grads(*model_of("vae", "VAE"), steps=10)
 
 
 def _trace() -> Report:
-    return hookcli.trace(*_model("unet", "UNet"), config=DATA / "unet_hooks.yaml")
+    return hookcli.trace(*model_of("unet", "UNet"), config=DATA / "unet_hooks.yaml")
 
 
 def _check() -> Report:
-    model, batch = _model("broken.missing_gradients", "Classifier")
+    model, batch = model_of("broken.missing_gradients", "Classifier")
     return hookcli.check(model, inputs=batch)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.browser.samples import html, sample
 from tests.browser.watched import fragment, settle
 
 SELECTED = "[role=row][aria-selected=true]"
@@ -64,3 +67,26 @@ def test_a_step_of_the_list_of_figures_is_selected(open_sample):
     page = open_sample("run_diff")
     page.locator(".panel-steps .plain button").first.click()
     assert fragment(page).endswith("step=4")
+
+
+def test_the_columns_and_lines_of_a_diff_are_named_by_what_differs(open_page):
+    known = sample("diff")
+    state = tuple(
+        replace(row, value=replace(row.value, dtypes=("float32", "bfloat16")))
+        for row in known.state
+        if row.value is not None
+    )
+    page = open_page(html(replace(known, state=state)))
+    names = ["A: float32", "B: bfloat16"]
+    assert page.locator("header dt").all_inner_texts()[:2] == names
+    for tab in ("calls", "parameters"):
+        page.click(f"#tab-{tab}")
+        assert page.locator(f".panel-{tab} [role=columnheader]").all_inner_texts()[:2] == names
+    trained = sample("run_diff")
+    a, b = (
+        replace(side, script=replace(side.script, arguments=("--niter", count)))
+        for side, count in ((trained.a, "12"), (trained.b, "9"))
+    )
+    page = open_page(html(replace(trained, a=a, b=b)))
+    lines = page.locator(".chart").first.locator(".line-name").all_inner_texts()
+    assert lines == ["A: --niter 12", "B: --niter 9"]

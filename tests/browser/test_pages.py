@@ -19,7 +19,9 @@ EXAMINED = {
     "diff": ("calls", "parameters"), "run_diff": ("steps", "gradients"),
 }  # fmt: skip
 MOST_BYTES = 150_000  # of a page without its data
-_DATA = re.compile(r'<script type="application/json" id="data">.*?</script>', re.DOTALL)
+_DATA = re.compile(
+    r'<script type="application/json" id="data">.*?</script>|<noscript>.*?</noscript>', re.DOTALL
+)
 _SEEN = {"include": ["html"], "exclude": [".grid-row:nth-child(n + 4)"]}
 _SERIOUS = {"serious", "critical"}
 

@@ -49,7 +49,7 @@ def test_a_step_that_is_chosen_is_kept_in_all_panels_and_by_the_address(training
 def test_ranks_are_shown_with_their_losses_and_buckets(open_sample):
     page = open_sample("ranks", "#tab=ranks")
     report = sample("ranks").distributed
-    page.get_by_label("Step").select_option(index=2)
+    page.get_by_role("combobox", name="Step").select_option(index=2)
     text = page.locator("#panel-ranks").inner_text()
     for bucket in (row for row in report.buckets if row.step == 2):
         assert f"{bucket.norm_after:.4g}" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -121,6 +123,7 @@ class Pages:
 
     def __init__(self, browser: Browser, folder: Path) -> None:
         self.folder = folder
+        self._browser = browser
         self._context = browser.new_context()
         self._free: list[Watched] = []
         self._opened: dict[Page, Watched] = {}
@@ -150,6 +153,23 @@ class Pages:
         page.goto(watched.file + fragment)
         page.evaluate(_READY)
         return page
+
+    @contextmanager
+    def without_scripts(self, path: Path, size: tuple[int, int] = SIZE) -> Iterator[Page]:
+        """Open a file in a browser that runs no script of pages; it is watched like the others."""
+        width, height = size
+        context = self._browser.new_context(
+            java_script_enabled=False, viewport={"width": width, "height": height}
+        )
+        watched = Watched(context.new_page(), path.resolve().as_uri())
+        watched.page.on("request", watched._on_request)
+        watched.page.on("console", watched._on_console)
+        try:
+            watched.page.goto(watched.file)
+            yield watched.page
+            watched.check()
+        finally:
+            context.close()
 
     def check(self, page: Page) -> None:
         """Raise an AssertionError if the page did something wrong; then forget it."""

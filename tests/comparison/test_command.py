@@ -293,3 +293,10 @@ def test_the_parent_loads_no_torch(net, tmp_path):
 
 
 assert HEAD.count("\n") == 2  # lines above each model's source, for the places
+
+
+def test_a_report_has_the_settings_that_were_typed_for_a_side(cli, net):
+    done = cli("diff", "net.py", "net.py?arg=width=8&mode=train", "-f", "json")
+    sides = json.loads(done.out)
+    assert "settings" not in sides["a"]
+    assert sides["b"]["settings"] == ["arg=width=8", "mode=train"]

@@ -205,9 +205,23 @@ def _run(flags: _Flags, console: Console) -> int:
         result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
         result, targets, view = _of_models(sides, tolerances, flags, console)
+    result = _with_settings(result, sides)
     fail_on = flags.request.gate.fail_on or "error"
     deliver(result, targets, dataclasses.replace(view, fail_on=fail_on), console)
     return status_of(result, fail_on)
+
+
+def _with_settings(result: _Outcome, sides: tuple[SideText, SideText]) -> _Outcome:
+    """Return a comparison of models with what was typed for each side."""
+    from hookcli.comparison.diff import Diff
+
+    if not isinstance(result, Diff):
+        return result
+    a, b = (
+        dataclasses.replace(info, settings=side.typed or None)
+        for info, side in zip((result.a, result.b), sides, strict=True)
+    )
+    return dataclasses.replace(result, a=a, b=b)
 
 
 def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:

@@ -188,7 +188,7 @@ def _read_on_part(action: Action, item: Node, argument: Node, problems: Problems
 
 
 ARGUMENTS: dict[str, Validator] = {
-    "figures": Choice(("norm",)),
+    "figures": Choice(("norm", "histogram")),
     "number": Number(),
     "positive": Number(above=0),
     "range": _Range(),

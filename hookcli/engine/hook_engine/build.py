@@ -19,6 +19,7 @@ def build_context(spec: Spec, sink: Sink, kind: type[_Context]) -> _Context:
     if not spec.hooks:
         return kind(sink.add, lambda _: None, lambda _: None, _nothing, _nothing)
     from hookcli.engine.statistics.cache import StatisticsCache
+    from hookcli.engine.statistics.histogram import with_histogram
     from hookcli.engine.statistics.statistics import (
         norm_of,
         norm_of_change,
@@ -32,6 +33,7 @@ def build_context(spec: Spec, sink: Sink, kind: type[_Context]) -> _Context:
         norm=StatisticsCache(norm_of),
         norm_of_sum=StatisticsCache(norm_of_sum),
         difference=norm_of_change,
+        histogram=StatisticsCache(with_histogram),
     )
 
 

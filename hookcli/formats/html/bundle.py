@@ -22,7 +22,8 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.\.?/[\w./-]+)";\n', re.MULTI
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
-_FIRST_STYLES = ("base.css", "header.css")  # of what is shown before the script runs
+_CSS_SPACE = re.compile(r"\s*([{};])\s*|(?<=[:,]) ")
+_FIRST_STYLES = ("base.css", "header.css", "still.css")  # of what is shown without the script
 _DARK_STYLE = "dark.css"
 _PANEL_STYLES = (
     "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "tables.css",
@@ -119,7 +120,15 @@ def _library(name: str) -> str:
 
 
 def _styles(names: Sequence[str]) -> str:
-    return compact("\n".join(_read(f"css/{name}") for name in names))
+    return _tight("\n".join(_read(f"css/{name}") for name in names))
+
+
+def _tight(style: str) -> str:
+    """Return a style without comment lines, and without the spaces that CSS does not need.
+
+    No string of a style may have a space beside a brace or semicolon, or after a colon or comma.
+    """
+    return _CSS_SPACE.sub(lambda match: match[1] or "", compact(style))
 
 
 def _dark_theme() -> str:

@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hookcli.comparison.diff import Diff, First
 from hookcli.console import escape
 from hookcli.formats.diff import sentences
 from hookcli.formats.diff.rows import Shown
+from hookcli.formats.diff.side_names import DistinctNames, names_of_models
 from hookcli.formats.html.data.compared import call_row, comparison
 from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 
 
 def render(diff: Diff, view: View) -> str:
     """Return the page of a diff; the view selects nothing, as the page has filters."""
+    names = names_of_models(diff)
     data = {
         "kind": "diff",
+        "sides": [names.title("a"), names.title("b")],
         "first": _first(diff),
         "totals": sentences.totals(diff),
         "records": [comparison(diff)],
     }
-    return write_page("diff.js", _header(diff, view), data)
+    return write_page("diff.js", _header(diff, view), data, plain_tables(diff))
+
+
+def title_of(subjects: Sequence[str], names: DistinctNames) -> str:
+    """Return what is compared: `UNet: float32 | bfloat16`, or both subjects if they differ."""
+    if subjects[0] != subjects[1]:
+        return " | ".join(subjects)
+    return f"{subjects[0]}: {names.a} | {names.b}" if names.a or names.b else subjects[0]
+
+
+def named_facts(facts: Sequence[tuple[str, str]], names: DistinctNames) -> list[tuple[str, str]]:
+    """Return the facts of the header, with what differs in the labels of A and B."""
+    titles = {"A": names.title("a"), "B": names.title("b")}
+    return [(titles.get(label, label), text) for label, text in facts]
 
 
 def _header(diff: Diff, view: View) -> Header:
-    names = [escape(side.type or side.source) for side in (diff.a, diff.b)]
+    types = [escape(side.type or side.source) for side in (diff.a, diff.b)]
     rows = Shown([], 0, [])
     return Header(
-        title=names[0] if names[0] == names[1] else " | ".join(names),
+        title=title_of(types, names_of_models(diff)),
         command="diff",
-        facts=sentences.head(diff),
+        facts=named_facts(sentences.head(diff), names_of_models(diff)),
         state="good" if diff.verdict == "same" else "error",
         verdict=sentences.last_line(diff),
         findings=() if diff.first is None else (_finding(diff, diff.first),),

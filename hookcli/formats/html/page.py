@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hookcli._version import __version__
 from hookcli.formats.html.bundle import assets, source_hash
+from hookcli.formats.html.plain_tables import PlainTable
 from hookcli.outputs.escapes import fragment, script_data
 
 
@@ -69,6 +70,7 @@ def write_page(
     entry: str,
     header: Header,
     data: dict[str, Any],
+    tables: Sequence[PlainTable],
     *,
     diagram: bool = False,
     lines: bool = False,
@@ -76,8 +78,9 @@ def write_page(
 ) -> str:
     """Return the page as one html file that needs no other, and that makes no request.
 
-    `entry` is the script that shows the data. `diagram` and `lines` add the libraries for them. A
-    page of a run that goes on loads its own file again after `reload` seconds.
+    `entry` is the script that shows the data; where no script runs, `tables` are shown. `diagram`
+    and `lines` add the libraries for them. A page of a run that goes on loads its own file again
+    after `reload` seconds.
     """
     parts = assets(entry, diagram=diagram, lines=lines)
     policy = "; ".join(
@@ -95,6 +98,7 @@ def write_page(
     return template.render(
         header=header,
         data=embedded(data),
+        tables=tables,
         start=parts.start,
         style=parts.style,
         packed=parts.packed,

@@ -8,6 +8,7 @@ from hookcli.console import escape
 from hookcli.formats.html.data.record import record
 from hookcli.formats.html.data.references import References
 from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.text import place, sentence
 from hookcli.formats.parts.verdict import has_problem, nothing_found
@@ -22,7 +23,7 @@ MOST = 3  # findings in the header
 def render(report: Report, view: View) -> str:
     """Return the page of a report; the view selects nothing, as the page has filters."""
     data = {"kind": "report", "records": [record(report)]}
-    return write_page("report.js", header(report), data, diagram=True)
+    return write_page("report.js", header(report), data, plain_tables(report), diagram=True)
 
 
 def header(report: Report) -> Header:

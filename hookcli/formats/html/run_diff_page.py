@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from hookcli.comparison.training.training_diff import Parting, TrainingDiff
 from hookcli.console import escape
+from hookcli.formats.diff.side_names import names_of_trainings
 from hookcli.formats.html.data.trainings import pairs
+from hookcli.formats.html.diff_page import named_facts, title_of
 from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.parts.text import place, sentence
 from hookcli.formats.training_diff import lines
 from hookcli.formats.training_diff.steps import Selected
@@ -16,23 +19,26 @@ from hookcli.formats.view import View
 
 def render(diff: TrainingDiff, view: View) -> str:
     """Return the page of two trainings; the view selects nothing."""
+    names = names_of_trainings(diff)
     data = {
         "kind": "rundiff",
+        "sides": [names.title("a"), names.title("b")],
         "settings": [
             [escape(text or "–") for text in (row.name, row.record or "", row.a, row.b)]
             for row in diff.settings
         ],
         "records": pairs(diff),
     }
-    return write_page("run_diff.js", _header(diff, view), data, lines=True)
+    return write_page("run_diff.js", _header(diff, view), data, plain_tables(diff), lines=True)
 
 
 def _header(diff: TrainingDiff, view: View) -> Header:
-    names = [escape(side.script.name) for side in (diff.a, diff.b)]
+    scripts = [escape(side.script.name) for side in (diff.a, diff.b)]
+    names = names_of_trainings(diff)
     return Header(
-        title=names[0] if names[0] == names[1] else " | ".join(names),
+        title=title_of(scripts, names),
         command="diff",
-        facts=lines.head(diff),
+        facts=named_facts(lines.head(diff), names),
         state="good" if diff.verdict == "same" else "error",
         verdict=lines.last_line(diff),
         findings=tuple(_findings(diff)),

@@ -10,6 +10,7 @@ from hookcli.formats.html.data.record import record
 from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.html.data.run import record_index, record_of_check, run
 from hookcli.formats.html.page import Finding, Header, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.html.report_page import MOST, more_findings, of_check, of_diagnosis, verdict
 from hookcli.formats.parts.verdict import nothing_in_steps
 from hookcli.formats.training.document import head
@@ -33,6 +34,7 @@ def render(report: TrainingReport, view: View) -> str:
         "training.js",
         _header(report, whole, references),
         data,
+        plain_tables(report),
         diagram=True,
         lines=True,
         reload=view.reload,

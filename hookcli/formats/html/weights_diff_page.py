@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookcli.console import escape
 from hookcli.formats.html.data.weights import changes_record
 from hookcli.formats.html.page import Header, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.view import View
 from hookcli.formats.weights import difference
 from hookcli.report.weights.weights_diff import WeightsDiff
@@ -14,7 +15,7 @@ def render(diff: WeightsDiff, view: View) -> str:
     """Return the page of a comparison; the view selects nothing, as the page has filters."""
     totals = difference.totals(diff)
     data = {"kind": "weights_diff", "totals": totals, "records": [changes_record(diff)]}
-    return write_page("weights_diff.js", _header(diff), data)
+    return write_page("weights_diff.js", _header(diff), data, plain_tables(diff))
 
 
 def _header(diff: WeightsDiff) -> Header:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookcli.console import escape
 from hookcli.formats.html.data.weights import tensors_record
 from hookcli.formats.html.page import Finding, Header, write_page
+from hookcli.formats.html.plain_tables import plain_tables
 from hookcli.formats.view import View
 from hookcli.formats.weights import document
 from hookcli.report.weights.weights_report import WeightsReport
@@ -15,7 +16,7 @@ def render(report: WeightsReport, view: View) -> str:
     """Return the page of weights; the view selects nothing, as the page has filters."""
     totals = [f"{label.strip()}: {text}" for label, text in document.totals(report)]
     data = {"kind": "weights", "totals": totals, "records": [tensors_record(report)]}
-    return write_page("weights.js", _header(report, view), data)
+    return write_page("weights.js", _header(report, view), data, plain_tables(report))
 
 
 def _header(report: WeightsReport, view: View) -> Header:

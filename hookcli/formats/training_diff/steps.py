@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookcli.comparison.training.parting import value
@@ -71,17 +72,26 @@ def select(diff: TrainingDiff, view: View) -> Selected:
     return Selected(diff.settings, steps, shown, total - len(steps) if steps else 0, hidden)
 
 
+def every_step(diff: TrainingDiff) -> list[StepLine]:
+    """Return all steps of all records."""
+    return [line for record in diff.records for line in _lines(record, range(len(record.rows)))]
+
+
 def _steps(record: RecordDiff) -> list[StepLine]:
     marked = record.first or record.first_inexact
     if marked is None:
         return []
     at = next(i for i, row in enumerate(record.rows) if row.step == marked.step)
-    keep = range(max(at - _BEFORE, 0), at + _AFTER)
     last = len(record.rows) - 1
+    around = range(max(at - _BEFORE, 0), min(at + _AFTER, last + 1))
+    return _lines(record, around if last in around else (*around, last))
+
+
+def _lines(record: RecordDiff, places: Iterable[int]) -> list[StepLine]:
+    first = None if record.first is None else record.first.step
     return [
-        StepLine(record.a or "", row, record.first is not None and i == at)
-        for i, row in enumerate(record.rows)
-        if i in keep or i == last
+        StepLine(record.a or record.b or "", record.rows[i], record.rows[i].step == first)
+        for i in places
     ]
 
 

@@ -22,14 +22,26 @@ class Figures(TypedDict, total=False):
     abs_max: _Figure
 
 
+class ValueCounts(TypedDict):
+    """How many finite elements are in each bin; all bins from `low` to `high` have one width."""
+
+    low: Number
+    high: Number
+    counts: list[Size]
+
+
 class Statistics(Figures, total=False):
-    """The result of `stats`; `finite` contains the figures of the finite elements."""
+    """The result of `stats`; `finite` contains the figures of the finite elements.
+
+    `stats: histogram` adds the `histogram`; it is null without finite elements.
+    """
 
     numel: Size | None
     zeros: Size | None
     nans: Size | None
     infs: Size | None
     finite: Figures | None
+    histogram: ValueCounts | None
 
 
 class StepStatistics(TypedDict, total=False):

@@ -221,3 +221,53 @@ def test_what_has_no_row_leads_nowhere():
     assert links(html) == []
     alone = comparison(dataclasses.replace(DIFF, rows=(), state=STATE))
     assert alone["parameters"]["layer"] == [-1, -1, -1]
+
+
+BFLOAT = StateDiff("parameter", "w", "w", "close", tensor(dtypes=("float32", "bfloat16")), None)
+
+
+def side(*, source="net.py", type="Net", parameters=5, settings=None, **run):
+    how = dataclasses.replace(SAME.a.run, **{"mode": "eval", "device": "cpu", **run})
+    return dataclasses.replace(
+        SAME.a, source=source, type=type, parameters=parameters, settings=settings, run=how
+    )
+
+
+@pytest.mark.parametrize(
+    ("b", "state", "named", "title"),
+    [
+        ({}, (), ("A", "B"), "Net"),
+        ({}, (BFLOAT,), ("A: float32", "B: bfloat16"), "Net: float32 | bfloat16"),
+        ({"device": "cuda"}, (), ("A: cpu", "B: cuda"), "Net: cpu | cuda"),
+        (
+            {"mode": "train", "settings": ("mode=train", "arg=width=8")}, (),
+            ("A: eval, default width", "B: train, width=8"),
+            "Net: eval, default width | train, width=8",
+        ),
+        ({"type": "Net2"}, (), ("A: Net", "B: Net2"), "Net | Net2"),
+        ({"source": "old.py"}, (), ("A: net.py", "B: old.py"), "Net: net.py | old.py"),
+        ({"parameters": 12}, (), ("A: 5 parameters", "B: 12 parameters"),
+         "Net: 5 parameters | 12 parameters"),
+        ({"source": "a\u202eb.py"}, (), ("A: net.py", "B: a\\u202eb.py"),
+         "Net: net.py | a\\u202eb.py"),
+    ],
+)  # fmt: skip
+def test_the_models_of_a_diff_are_named_by_what_differs(b, state, named, title):
+    html = page(dataclasses.replace(SAME, a=side(), b=side(**b), state=state))
+    assert tuple(data_of(html)["sides"]) == named
+    for name in named:
+        assert f"<dt>{name}</dt>" in html
+    assert f"<title>{title} · hookcli diff</title>" in html
+
+
+def test_the_trainings_of_a_diff_are_named_by_the_arguments_that_differ():
+    made = training(record([1.0, 0.5], {"fc.weight": 0.5}))
+    first, second = (
+        dataclasses.replace(made, script=dataclasses.replace(made.script, arguments=arguments))
+        for arguments in (("--lr", "0.1", "--steps", "8"), ("--steps", "8", "--lr", "0.2"))
+    )
+    assert data_of(page(compare_trainings(first, second)))["sides"] == [
+        "A: --lr 0.1",
+        "B: --lr 0.2",
+    ]
+    assert data_of(page(compare_trainings(first, first)))["sides"] == ["A", "B"]

@@ -40,6 +40,14 @@ def figures(stats: Mapping[str, Any] | None) -> list[Number | None] | None:
     return [rounded(stats.get(name)) for name in FIGURES]
 
 
+def histogram(stats: Mapping[str, Any] | None) -> list[Any] | None:
+    """Return [low, high, counts] of the finite elements of a tensor; None if not measured."""
+    counted = None if stats is None else stats.get("histogram")
+    if not counted:
+        return None
+    return [rounded(counted["low"]), rounded(counted["high"]), list(counted["counts"])]
+
+
 def sparse(values: Iterable[Any]) -> dict[str, Any]:
     """Return the values that are not empty, by row."""
     return {str(row): value for row, value in enumerate(values) if value}

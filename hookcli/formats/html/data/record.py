@@ -8,7 +8,7 @@ from typing import Any
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
 from hookcli.formats.document.ranks import alarms, sentence, totals
-from hookcli.formats.html.data.columns import figures, rounded, sparse, text_column
+from hookcli.formats.html.data.columns import figures, histogram, rounded, sparse, text_column
 from hookcli.formats.html.data.errors import error
 from hookcli.formats.html.data.findings import checks, diagnosis
 from hookcli.formats.html.data.layers import layers, tensor
@@ -275,7 +275,8 @@ def events(report: Report, references: References) -> dict[str, Any]:
 
     `changed` is the 2-norm of what the hook changed. `changes` has [path, figures before, figures
     after, shapes, dtypes] for each tensor that a hook changed, the last two as pairs if they
-    differ, and `tensors` those with statistics. `streamed`
+    differ, and `tensors` those with statistics. `histograms` has [path, low, high, counts] for each
+    tensor whose values were counted. `streamed`
     names the file that has the events, if they are not in the report. `kinds` tells when each kind
     fires, in a sentence, and whether that is before or after the forward of its module.
     """
@@ -298,6 +299,7 @@ def events(report: Report, references: References) -> dict[str, Any]:
         "layer": [reference.layer for reference in at],
         "parameter": [reference.parameter for reference in at],
         "tensors": sparse(_tensors(r) for r in rows),
+        "histograms": sparse(_histograms(r) for r in rows),
         "changes": sparse(_changes(r) for r in rows),
         "kinds": {escape(name): _kind(name) for name in dict.fromkeys(r.kind for r in rows)},
         "streamed": report.events.file if isinstance(report.events, Streamed) else None,
@@ -313,6 +315,11 @@ def _kind(name: str) -> dict[str, str | None]:
 
 def _tensors(row: EventRow) -> list[Any]:
     return [tensor(leaf) for leaf in row.values] if any(v.stats for v in row.values) else []
+
+
+def _histograms(row: EventRow) -> list[Any]:
+    found = ((leaf.path, histogram(leaf.stats)) for leaf in row.values)
+    return [[escape(path), *counted] for path, counted in found if counted is not None]
 
 
 def _changes(row: EventRow) -> list[Any]:

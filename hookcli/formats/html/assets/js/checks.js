@@ -18,6 +18,7 @@ export const checksPanel = {
   id: "checks",
   title: "Checks",
   available: (store) => checksOf(store).length > 0 || errorsOf(store).length > 0,
+  stepNote: () => "checks are about all steps",
   count: (store) => checksOf(store).filter(({ outcome }) => BAD.includes(outcome)).length,
   create(host, store) {
     const checks = checksOf(store);

@@ -1,5 +1,6 @@
 /** The panel of gradients. */
 
+import { gradientStep } from "./frame/steps.js";
 import { GradientsView } from "./gradients/panel.js";
 
 export const gradientsPanel = {
@@ -8,5 +9,6 @@ export const gradientsPanel = {
   available: ({ record }) => Boolean(record?.parameters.status.texts.length ||
     record?.parameters.grad_norm.some((norm) => norm !== null)),
   count: ({ record }) => record.parameters.count,
+  stepNote: (store) => gradientStep(store).text && `the table shows ${gradientStep(store).text}`,
   create: (host, store) => new GradientsView(host, store),
 };

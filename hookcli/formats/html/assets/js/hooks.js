@@ -2,6 +2,7 @@
 
 import { changeTitle, wideFigureTable } from "./frame/details.js";
 import { el, nameElement } from "./frame/dom.js";
+import { placeAt, sortedSteps } from "./frame/steps.js";
 import { counted, figure, integer } from "./frame/text.js";
 import { Timeline, depthsOf, eventsByStep } from "./hooks/timeline.js";
 import { createTreegrid, marked } from "./grid/treegrid.js";
@@ -14,6 +15,11 @@ export const hooksPanel = {
   title: "Hooks",
   available: ({ record }) => Boolean(record && (record.events.count || record.events.streamed)),
   count: ({ record }) => record.events.count,
+  stepNote({ record, selection }) {
+    const steps = sortedSteps(record.events);
+    return steps.length > 1
+      ? `the events are those of step ${integer(steps[selection.step === null ? 0 : placeAt(steps, selection.step)])}` : "";
+  },
   create: (host, store) => new HooksView(host, store),
 };
 
@@ -28,7 +34,7 @@ class HooksView {
       return;
     }
     this.depths = depthsOf(this.record.layers);
-    this.steps = eventsByStep(events);
+    this.steps = eventsByStep(events).sort(([a], [b]) => a - b);
     this.stepIndex = 0;
     this.kind = "";
     this.onlyChanges = false;
@@ -86,14 +92,15 @@ class HooksView {
       onselect: (row) => this.store.select({ event: row }, ORIGIN),
       columns: [
         column("seq", "Seq", { width: 64, align: "end" }, (row) => events.seq[row]),
-        column("phase", "Phase", { width: 92 }, (row) => events.phase.get(row), (row) => phaseCell(events, row)),
+        column("phase", "Phase", { width: 106 }, (row) => events.phase.get(row), (row) => phaseCell(events, row)),
         column("kind", "Kind", { width: 150 }, (row) => events.kind.get(row)),
         column("target", "Target", { min: 160, grow: 2 }, (row) => events.target.get(row),
-          (row) => marked(events.target.get(row) || "(root)", this.store.query.text)),
+          (row) => el("bdi", {}, marked(events.target.get(row) || "(root)", this.store.query.text))),
         column("type", "Type", { width: 120 }, (row) => layers.type.get(events.layer[row]) ?? ""),
         column("values", "Values", { min: 140, grow: 1 }, (row) => events.values.get(row)),
-        column("changed", "Changed by", { width: 100, align: "end", descending: true }, (row) => events.changed[row],
-          (row) => (events.changed[row] === null ? "" : figure(events.changed[row]))),
+        ...(events.changed.some(Boolean) ? [column("changed", "Changed by",
+          { width: 100, align: "end", descending: true }, (row) => events.changed[row],
+          (row) => (events.changed[row] === null ? "" : figure(events.changed[row])))] : []),
       ],
     });
   }
@@ -109,8 +116,9 @@ class HooksView {
 
   showSelection(origin) {
     const { event, layer, parameter } = this.store.selection;
-    const index = this.steps.findIndex(([step]) => step === this.store.selection.step);
-    if (index >= 0 && index !== this.stepIndex) {
+    const { step } = this.store.selection;
+    const index = step === null ? this.stepIndex : placeAt(this.steps.map(([each]) => each), step);
+    if (index !== this.stepIndex) {
       this.stepIndex = index;
       this.showStep();
     }
@@ -248,7 +256,7 @@ function button(label, text, onclick, kind = "") {
 }
 
 function column(id, title, layout, value, cell = (row) => String(value(row))) {
-  return { id, title, ...layout, value, cell };
+  return { id, title, ...layout, value, cell, hint: (row) => String(value(row) ?? "") };
 }
 
 function phaseCell(events, row) {

@@ -1,7 +1,9 @@
 /** The panel of layers: a tree of calls with their shapes, sizes, costs and findings. */
 
 import { el, nameElement } from "./frame/dom.js";
+import { widest } from "./frame/measure.js";
 import { gridPanel } from "./grid/grid_panel.js";
+import { gradientStep } from "./frame/steps.js";
 import { bytes, figure, integer, short } from "./frame/text.js";
 import { barCell, marked } from "./grid/treegrid.js";
 
@@ -14,8 +16,15 @@ export const layersPanel = {
   title: "Layers",
   available: (store) => store.record.layers.count > 0,
   count: (store) => store.record.layers.count,
+  stepNote(store) {
+    const { text } = gradientStep(store);
+    const { training } = store.record;
+    const others = training?.sampled.length ? `; output gradients: step ${integer(training.sampled[0])}` : "";
+    return text && `parameter gradients: ${text}${others}`;
+  },
   create(host, store) {
     const { layers } = store.record;
+    let { place } = gradientStep(store);
     const { grid, update } = gridPanel(host, {
       id: "layers",
       label: "Layers",
@@ -29,6 +38,9 @@ export const layersPanel = {
     });
     return {
       update(change) {
+        const now = gradientStep(store).place;
+        if (now !== place) grid.revalue();
+        place = now;
         update(change);
         if (change.type === "select" && change.origin !== "layers") grid.showInDocument();
       },
@@ -75,6 +87,7 @@ function layerColumns(store, space) {
     }),
     normColumn("output_norm", "Output norm", "Norm of the first output", layers),
     normColumn("grad_norm", "Output gradient", "Norm of the gradient of the first output", layers),
+    ...gradientColumns(store),
     {
       id: "status", title: "Status", width: textWidth(layers.status, 70, 220) + 14,
       value: textOf("status"), cell: (row) => statusCell(layers.status.get(row)),
@@ -101,9 +114,8 @@ function fitting(columns, space) {
   return columns;
 }
 
-function textWidth({ texts }, least, most) {
-  const letters = texts.reduce((width, text) => Math.max(width, text?.length ?? 0), 0);
-  return Math.round(Math.max(least, Math.min(most, 22 + letters * LETTER)));
+function textWidth({ texts }, least, most, font = "cell") {
+  return Math.max(least, Math.min(most, 18 + widest([...texts], font)));
 }
 
 function nameWidth(record, space) {
@@ -155,7 +167,7 @@ function layerHint(record, row) {
 function shapeColumn(id, title, column) {
   const value = (row) => column.get(row) || null;
   return {
-    id, title, min: textWidth(column, 90, 190), grow: 1, value, hint: value,
+    id, title, min: textWidth(column, 90, 190, "figures"), grow: 1, value, hint: value,
     cell: (row) => el("bdi", { class: "shape", text: value(row) ?? "–" }),
   };
 }
@@ -232,12 +244,51 @@ function normColumn(id, title, help, layers) {
   return {
     id, title, help, width: 112, align: "end", descending: true,
     value: (row) => sortable(norms[row]),
-    cell: (row) => {
-      const norm = norms[row];
-      if (norm === null) return faint("–");
-      return typeof norm === "string" ? el("span", { class: "wrong", text: norm }) : figure(norm);
-    },
+    cell: (row) => normText(norms[row]),
   };
+}
+
+/** Return the column with the gradients of parameters in the selected step, if there are several. */
+function gradientColumns(store) {
+  const { record } = store;
+  if (!(record.parameters.steps?.length > 1)) return [];
+  let known = { place: -1 };
+  const norms = () => {
+    const { place } = gradientStep(store);
+    if (known.place !== place) known = { place, values: gradientsBelow(record, place) };
+    return known.values;
+  };
+  return [{
+    id: "parameter_grad", title: "Parameter gradients", width: 150, align: "end", descending: true,
+    help: "Norm of the gradients of all parameters at and below a module, in the step of the slider",
+    value: (row) => sortable(norms()[row]),
+    cell: (row) => normText(norms()[row]),
+  }];
+}
+
+/** Return the norm of the gradients at and below each layer; null if there is none. */
+function gradientsBelow(record, place) {
+  const { parameters, layers } = record;
+  const squares = layers.parent.map(() => null);
+  record.gradientsAt(place).forEach((norm, parameter) => {
+    const row = parameters.layer[parameter];
+    if (norm === null || row < 0) return;
+    squares[row] = (squares[row] ?? 0) + Number(String(norm).replace("inf", "Infinity")) ** 2;
+  });
+  // A call has a row after that of its caller.
+  for (let row = squares.length - 1; row >= 0; row -= 1) {
+    const above = layers.parent[row];
+    if (above >= 0 && squares[row] !== null) squares[above] = (squares[above] ?? 0) + squares[row];
+  }
+  return squares.map((square) => {
+    if (square === null || Number.isFinite(square)) return square === null ? null : Math.sqrt(square);
+    return Number.isNaN(square) ? "nan" : "inf";
+  });
+}
+
+function normText(norm) {
+  if (norm === null) return faint("–");
+  return typeof norm === "string" ? el("span", { class: "wrong", text: norm }) : figure(norm);
 }
 
 function sortable(norm) {

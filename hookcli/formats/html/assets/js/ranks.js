@@ -1,6 +1,7 @@
 /** The panel of ranks: buckets of gradients, shards, and how ranks differ. */
 
 import { el } from "./frame/dom.js";
+import { placeAt } from "./frame/steps.js";
 import { appendSome, evenBar, factList, logShare, nameLink, plainTable, titled } from "./frame/tables.js";
 import { bytes, counted, figure, integer } from "./frame/text.js";
 
@@ -42,9 +43,9 @@ function parameterList(indices, { names, rows }, store) {
 }
 
 function bucketTable(data, store) {
-  const steps = [...new Set(data.buckets.map((row) => row.step))];
+  const steps = [...new Set(data.buckets.map((row) => row.step))].sort((a, b) => a - b);
   if (!steps.length) return [];
-  const step = steps.includes(store.selection.step) ? store.selection.step : steps.at(-1);
+  const step = steps[placeAt(steps, store.selection.step)];
   const select = el("select", {
     "aria-label": "Step",
     onchange: () => store.select({ step: steps[select.selectedIndex] }, "ranks"),

@@ -5,6 +5,7 @@ import { gridPanel, rowSwitch } from "./grid/grid_panel.js";
 import { createCharts, rowOf } from "./run/lines.js";
 import { appendSome, factList, figuresColumn, linkButton, logColumn } from "./frame/tables.js";
 import { nameLink, placeCode, plainTable, stepsColumn, textsColumn, titled } from "./frame/tables.js";
+import { placeAt } from "./frame/steps.js";
 import { counted, figure, integer } from "./frame/text.js";
 import { marked } from "./grid/treegrid.js";
 
@@ -107,10 +108,7 @@ function stepColumns(steps) {
 function updateGrid(host, { updates, sampled }, store) {
   const isNumber = (ratio) => typeof ratio === "number";
   const numbers = updates.map(([, , ratios]) => ratios.filter(isNumber));
-  const at = () => {
-    const row = rowOf(sampled, store.selection.step);
-    return row < 0 ? sampled.length - 1 : row;
-  };
+  const at = () => placeAt(sampled, store.selection.step);
   const label = el("p", { class: "muted" });
   const panel = gridPanel(host, {
     id: "updates", inside: true, giveWay: ["least", "change", "most"],
@@ -151,7 +149,7 @@ function updateGrid(host, { updates, sampled }, store) {
   return {
     update(change) {
       label.textContent = `"In the step" is step ${integer(sampled[at()])}, ` +
-        "the selected one if it was observed in detail; bars from 1e-7 to 1, logarithmic";
+        "the last in detail up to the selected one; bars from 1e-7 to 1, logarithmic";
       panel.update(change);
     },
   };

@@ -6,6 +6,7 @@ import { differenceColumn, differenceGrid, firstSection, statusWord } from "./di
 import { verdictColumn } from "./differences.js";
 import { el, nameElement } from "../frame/dom.js";
 import { factList, figuresColumn, placeCode, textsColumn } from "../frame/tables.js";
+import { widest } from "../frame/measure.js";
 import { figure } from "../frame/text.js";
 import { marked } from "../grid/treegrid.js";
 
@@ -39,12 +40,12 @@ export const callsPanel = {
       choose: (row) => store.select({ layer: row }, "calls"),
       rowClass: (row) => (first?.layer === row ? "first-difference" : ""),
       columns: [
-        textsColumn("a", "A", (row) => a.name.get(row), {
+        textsColumn("a", store.page.sides[0], (row) => a.name.get(row), {
           min: widthOfA(layers, 120), grow: 3,
           cell: (row) => (a.type.get(row) === null
             ? notInA(b.name.get(row)) : callCell(a, row, store)),
         }),
-        textsColumn("b", "B", (row) => b.name.get(row), {
+        textsColumn("b", store.page.sides[1], (row) => b.name.get(row), {
           min: widthOfB(layers, same), grow: 2,
           cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
         }),
@@ -52,7 +53,7 @@ export const callsPanel = {
         differenceColumn("input-diff", "Input diff", input.relative, (row) => input.text.get(row)),
         differenceColumn("output-diff", "Output diff", output.relative,
           (row) => output.text.get(row)),
-        limitColumn(output), verdictColumn(status, layers.verdict, { min: 185 }),
+        limitColumn(output), verdictColumn(status, layers.verdict, { min: verdictWidth(layers) }),
       ],
     });
   },
@@ -73,10 +74,10 @@ export const statePanel = {
       found: () => (store.filtered ? store.parameterMatches : null),
       choose: (row) => store.select({ parameter: row }, "parameters"),
       columns: [
-        textsColumn("a", "A", (row) => a.get(row), {
+        textsColumn("a", store.page.sides[0], (row) => a.get(row), {
           min: widthOfA(parameters, 30), grow: 3, cell: (row) => markedName(a.get(row), store),
         }),
-        textsColumn("b", "B", (row) => b.get(row), {
+        textsColumn("b", store.page.sides[1], (row) => b.get(row), {
           min: widthOfB(parameters, (row) => a.get(row) === b.get(row)), grow: 2,
           cell: (row) => (a.get(row) === b.get(row) ? asInA() : markedName(b.get(row), store)),
         }),
@@ -85,7 +86,7 @@ export const statePanel = {
         differenceColumn("value", "Value diff", value.relative, (row) => value.text.get(row)),
         differenceColumn("gradient", "Gradient diff", gradient.relative,
           (row) => gradient.text.get(row)),
-        limitColumn(value), verdictColumn(status, parameters.verdict, { min: 170 }),
+        limitColumn(value), verdictColumn(status, parameters.verdict, { min: verdictWidth(parameters) }),
       ],
     });
   },
@@ -127,13 +128,22 @@ function callCell(side, row, store) {
 }
 
 function shapeColumns(title, { shape_a: ours, shape_b: theirs }) {
+  const isAlike = ours.at.every((_, row) => ours.get(row) === theirs.get(row));
   const isSame = (row) => ours.get(row) !== null && ours.get(row) === theirs.get(row);
   return [
-    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: 86 }),
+    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: shapeWidth(ours) }),
     textsColumn("shape-b", `${title} in B`, (row) => theirs.get(row), {
-      min: 86, cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
+      min: isAlike ? 86 : shapeWidth(theirs), cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
     }),
   ];
+}
+
+function shapeWidth({ texts }) {
+  return Math.max(86, Math.min(190, 18 + widest([...texts], "bold")));
+}
+
+function verdictWidth({ verdict }) {
+  return Math.max(120, Math.min(280, 34 + widest([...verdict.texts], "bold")));
 }
 
 function limitColumn({ limit }) {

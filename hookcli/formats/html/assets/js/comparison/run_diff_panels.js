@@ -8,11 +8,12 @@ import { el, nameElement } from "../frame/dom.js";
 import { createCharts, rowOf } from "../run/lines.js";
 import { factList, figuresColumn, linkButton, plainTable, stepsColumn } from "../frame/tables.js";
 import { textsColumn, titled } from "../frame/tables.js";
-import { counted, figure, integer } from "../frame/text.js";
+import { counted, cut, figure, integer } from "../frame/text.js";
 import { marked } from "../grid/treegrid.js";
 
 const CURVES = { loss: "Loss", grad_norm: "Gradient norm", lr: "Learning rate" };
 const SIDES = [["a", "A", "--forward"], ["b", "B", "--backward"]];
+const LONGEST = 36; // characters of what differs, beside a line of a chart
 
 /** Read the tables inside the records of a comparison of trainings. */
 export function readTrainings(page) {
@@ -28,11 +29,12 @@ export const stepsPanel = {
   available: () => true,
   count: ({ record }) => record?.pair.steps.step.length,
   create(host, store) {
-    const { page: { settings }, record } = store;
+    const { page, record } = store;
+    const { settings } = page;
     const views = record ? pairViews(host, record.pair, store) : [];
     if (settings.length) {
       host.append(titled("Settings that differ",
-        plainTable("Settings", ["Setting", "Record", "A", "B"], settings)));
+        plainTable("Settings", ["Setting", "Record", ...page.sides], settings)));
     }
     return { update: (change) => views.forEach((view) => view.update(change)) };
   },
@@ -41,7 +43,7 @@ export const stepsPanel = {
 function pairViews(host, pair, store) {
   const { steps } = pair;
   const choose = (origin) => (step) => store.select({ step }, origin);
-  const charts = createCharts(steps.step, curves(steps), {
+  const charts = createCharts(steps.step, curves(steps, store.page.sides), {
     selected: () => store.selection.step, choose: choose("charts"),
   });
   host.append(el("p", { class: "muted", text: pair.summary }), charts.element,
@@ -64,10 +66,10 @@ function pairViews(host, pair, store) {
   return [{ update: charts.show }, grid];
 }
 
-function curves(steps) {
+function curves(steps, names) {
   const figures = Object.entries(CURVES).map(([key, title]) => ({
-    title, lines: SIDES.filter(([side]) => steps[`${key}_${side}`]).map(([side, label, color]) => ({
-      label, color, values: steps[`${key}_${side}`], dash: side === "b" ? [6, 3] : null,
+    title, lines: SIDES.filter(([side]) => steps[`${key}_${side}`]).map(([side, , color]) => ({
+      label: cut(names[side === "a" ? 0 : 1], LONGEST), color, values: steps[`${key}_${side}`], dash: side === "b" ? [6, 3] : null,
     })),
   }));
   const largest = [{ label: "", color: "--accent", values: steps.largest }];

@@ -15,6 +15,7 @@ export const COLOURINGS = {
 export class BoxFigures {
   constructor(tree) {
     this.tree = tree;
+    this.place = 0; // in the steps with gradients
     this.tables = new Map();
   }
 
@@ -23,6 +24,13 @@ export class BoxFigures {
     const { layers, parameters } = this.tree.record;
     const column = { flops: layers.flops, parameters: layers.parameters, gradient: parameters.grad_norm }[id];
     return !column || column.some((value) => value !== null);
+  }
+
+  /** Take the gradients of another of several steps; return whether they are others. */
+  setStep(place) {
+    if (place === this.place) return false;
+    this.place = place;
+    return this.tables.delete("gradient");
   }
 
   of(id) {
@@ -53,8 +61,9 @@ export class BoxFigures {
   gradient() {
     const { list, ofRow, record } = this.tree;
     const squares = list.map(() => null);
+    const norms = record.gradientsAt(this.place);
     record.parameters.layer.forEach((row, parameter) => {
-      const norm = record.parameters.grad_norm[parameter];
+      const norm = norms[parameter];
       if (norm === null || row < 0) return;
       const { index } = ofRow[row];
       squares[index] = (squares[index] ?? 0) + Number(String(norm).replace("inf", "Infinity")) ** 2;

@@ -1,16 +1,16 @@
 /** Draw the boxes and edges of a layout as svg. */
 
 import { svg } from "../frame/dom.js";
+import { widthOf } from "../frame/measure.js";
 import { cut, integer, short } from "../frame/text.js";
 
 const SYMBOLS = { add: "+", sub: "−", mul: "×", div: "÷" };
 const BOX_HEIGHT = 42;
 const NARROW = 104;
-const NAME_LENGTH = 26;
-const LABEL_LENGTH = 44;
-const NAME_WIDTH = 7.3; // of a character of a name
-const TYPE_WIDTH = 6;
-const LABEL_WIDTH = 6.1;
+const LONGEST = 64; // characters of a name, a type or a label; the tip has all of it
+const STUB_LENGTH = 44;
+const ALIGNED = 240; // px: boxes up to it are as wide as each other
+const LETTER = 6.1; // px, about, of a stub
 const MOST_LABELLED = 150; // edges of one box
 const MOST_LINES = 4; // from one node, or to the output: more are named at their ends
 const MOST_SOURCES = 64; // of one tensor: a report has no more
@@ -47,7 +47,7 @@ export function sizedGraph(flow, box = flow.tree.root) {
   const inputs = new Map([...operators.keys()].map((id) => [id, []]));
   for (const { from, to } of links.values()) inputs.get(to)?.push(from);
   for (const [id, name] of operators) {
-    const width = SYMBOLS[name] ? 22 : 16 + LABEL_WIDTH * Math.min(name.length, LABEL_LENGTH);
+    const width = SYMBOLS[name] ? 22 : 16 + widthOf(cut(name, LONGEST), "type");
     nodes.push({ id, width, height: 22 });
     // Operators follow those that they use in the map, so that a place is known when needed.
     places.set(id, Math.max(...inputs.get(id).map((from) => places.get(from) ?? 0)) + 0.01);
@@ -55,7 +55,7 @@ export function sizedGraph(flow, box = flow.tree.root) {
   for (const id of ["in", "out"]) if (ends.has(id)) nodes.push(port(id));
   for (const { id } of nodes) if (!ends.has(id)) places.set(id, places.get(id) + box.children.length + 1);
   nodes.sort((a, b) => places.get(a.id) - places.get(b.id));
-  const leaves = nodes.filter((node) => node.leaf);
+  const leaves = nodes.filter((node) => node.leaf && node.width <= ALIGNED);
   const widest = Math.max(...leaves.map((node) => node.width));
   for (const node of leaves) node.width = widest;
   const order = new Map(nodes.map((node, index) => [node.id, index]));
@@ -85,7 +85,7 @@ export function sizedGraph(flow, box = flow.tree.root) {
       back: start > end,
       from: Math.min(start, end),
       to: Math.max(start, end),
-      width: text ? Math.ceil(text.length * LABEL_WIDTH) + 8 : 0,
+      width: text ? widthOf(text, "label") + 8 : 0,
       weight: next ? 8 : sources.get(from) > 1 ? 3 : 1,
     });
   }
@@ -106,11 +106,10 @@ function counts(ids) {
 
 function boxNode(flow, box) {
   const { tree } = flow;
-  const name = cut(tree.name(box), NAME_LENGTH);
   const inner = flow.expanded.has(box);
-  const times = timesText(box).length;
-  const first = (name.length + times) * NAME_WIDTH + (box.children.length ? 24 : 0);
-  const second = cut(subtitle(tree, box), LABEL_LENGTH).length * TYPE_WIDTH;
+  const name = cut(tree.name(box), LONGEST) + timesText(box);
+  const first = widthOf(name, "name") + (box.children.length ? 24 : 0);
+  const second = widthOf(cut(subtitle(tree, box), LONGEST), "type");
   const long = inner ? first + second + 20 : Math.max(first, second);
   return {
     id: box.index,
@@ -140,7 +139,7 @@ function linkLabel(link, outer) {
   const through = link.through.size === 1 ? [...link.through][0] : "";
   const port = !outer && (link.from === "in" || link.to === "out");
   const shapes = port ? "" : shapesText(link);
-  return cut([through, shapes].filter(Boolean).join(" "), LABEL_LENGTH);
+  return cut([through, shapes].filter(Boolean).join(" "), LONGEST);
 }
 
 function shapesText({ shapes, tensors }) {
@@ -212,14 +211,14 @@ export class Drawing {
     const { box, element, width } = item;
     const { tree } = this;
     const open = Boolean(item.inner);
-    const name = svg("text", { class: "box-name", x: 10, y: open ? 19 : 17 }, cut(tree.name(box), NAME_LENGTH));
+    const name = svg("text", { class: "box-name", x: 10, y: open ? 19 : 17 }, cut(tree.name(box), LONGEST));
     const times = timesText(box) + (this.flow.again.has(box) ? " ↻" : "");
     if (times) name.append(svg("tspan", { class: "times" }, times));
-    if (open) name.append(svg("tspan", { class: "box-type", dx: 8 }, this.openTitle(item)));
+    if (open) name.append(svg("tspan", { class: "box-type", dx: 8 }, cut(subtitle(tree, box), LONGEST)));
     const mark = this.titles.mark(box, open);
     element.append(svg("title", {}, this.titles.tip(box, this.flow.again.has(box))), name);
     if (!open) {
-      const type = cut(subtitle(tree, box), LABEL_LENGTH);
+      const type = cut(subtitle(tree, box), LONGEST);
       element.append(svg("text", { class: "box-type", x: 10, y: 33 }, type));
     }
     if (mark) element.append(svg("text", { class: `mark mark-${mark.kind}`, x: width - 2, y: -4 }, mark.text));
@@ -231,14 +230,6 @@ export class Drawing {
         svg("path", { d: open ? "M4 8H12" : "M4 8H12M8 4V12" }),
       ));
     }
-  }
-
-  /** The type of an open box, as far as there is room beside its name. */
-  openTitle({ box, width }) {
-    const used = (Math.min(this.tree.name(box).length, NAME_LENGTH) + timesText(box).length) * NAME_WIDTH;
-    const room = Math.floor((width - used - 44) / TYPE_WIDTH);
-    const text = subtitle(this.tree, box);
-    return room < 6 ? "" : cut(text, room);
   }
 
   addPort(node, at, outer, box) {
@@ -255,7 +246,7 @@ export class Drawing {
   }
 
   addOperator(name, at) {
-    const text = SYMBOLS[name] ?? cut(name, LABEL_LENGTH);
+    const text = SYMBOLS[name] ?? cut(name, LONGEST);
     this.boxes.append(svg(
       "g", { class: `operator${SYMBOLS[name] ? " symbol" : ""}`, transform: `translate(${at.left} ${at.top})` },
       svg("title", {}, name),
@@ -314,10 +305,12 @@ export class Drawing {
       const operator = this.places.get(`${at}/${frame?.box.index ?? ""}`);
       const item = operator ?? this.items.get(at);
       if (!item) continue;
-      const [x, anchor] = operator ? [item.left + item.width + 4, "start"] : [item.left + item.width - 2, "end"];
+      const marked = operator ? null : this.titles.mark(item.box, Boolean(item.inner));
+      const right = item.left + item.width - 2 - (marked ? widthOf(marked.text, "type") + 10 : 0);
+      const [x, anchor] = operator ? [item.left + item.width + 4, "start"] : [right, "end"];
       const add = (text, y, title) => this.labels.append(svg(
         "text", { class: "stub", x, y: operator ? item.top + 15 : y, "text-anchor": anchor },
-        cut(text, operator ? LABEL_LENGTH : Math.max(12, Math.floor(item.width / 2 / LABEL_WIDTH))), svg("title", {}, title),
+        cut(text, operator ? STUB_LENGTH : Math.max(12, Math.floor(item.width / 2 / LETTER))), svg("title", {}, title),
       ));
       if (sources.length) {
         const text = sources.length > 1 ? `${sources.length} more` : sources[0];

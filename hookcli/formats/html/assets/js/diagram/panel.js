@@ -1,12 +1,14 @@
 /** The panel of the diagram: modules as nested boxes, and the tensors that flow between them. */
 
 import { el, svg } from "../frame/dom.js";
+import { paper } from "../frame/paper.js";
 import { integer } from "../frame/text.js";
 import { BoxTree } from "./boxes.js";
 import { COLOURINGS, BoxFigures, colour } from "./colouring.js";
 import { Drawing, sizedGraph } from "./drawing.js";
 import { Flow, tensorsOf } from "./flow.js";
 import { Layouter } from "./layout.js";
+import { gradientStep } from "../frame/steps.js";
 import { BoxTitles } from "./titles.js";
 import { Viewport } from "./viewport.js";
 
@@ -25,8 +27,8 @@ export class DiagramPanel {
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
+    this.figures.setStep(gradientStep(store).place);
     this.layouter = new Layouter();
-    this.paper = matchMedia("print");
     this.focused = -1;
     this.openFirst();
     this.build(host);
@@ -92,6 +94,7 @@ export class DiagramPanel {
   }
 
   update({ type, origin }) {
+    if (this.figures.setStep(gradientStep(this.store).place)) this.colour();
     if (type === "show") {
       if (!this.drawing) {
         const start = () => this.request(() => {
@@ -99,7 +102,7 @@ export class DiagramPanel {
           this.centre();
         });
         // On paper at once; else in a task of its own, so that none is long.
-        if (this.paper.matches) start();
+        if (paper.matches) start();
         else setTimeout(start);
       }
       this.follow();
@@ -132,7 +135,7 @@ export class DiagramPanel {
     clearTimeout(this.busy);
     this.busy = busy;
     const graph = sizedGraph(flow);
-    if (this.paper.matches) this.layouter.now(graph, done);
+    if (paper.matches) this.layouter.now(graph, done);
     else this.layouter.request(graph, done);
   }
 
@@ -177,7 +180,7 @@ export class DiagramPanel {
   writeTexts() {
     const { drawing, viewport } = this;
     if (!drawing) return;
-    const few = drawing.items.size <= MANY_TEXTS || this.paper.matches;
+    const few = drawing.items.size <= MANY_TEXTS || paper.matches;
     if (!few && viewport.scale < 0.3) return;
     const { left, top, right, bottom } = viewport.view;
     for (const item of drawing.items.values()) {
@@ -382,7 +385,7 @@ export class DiagramPanel {
   fitPaper() {
     if (!this.drawing) return;
     const { width, height } = this.drawing;
-    if (this.paper.matches) {
+    if (paper.matches) {
       this.writeTexts();
       this.svg.setAttribute("viewBox", `-4 -4 ${width + 8} ${height + 8}`);
       this.svg.style.setProperty("--paper", `${Math.ceil(width)}px`);

@@ -40,6 +40,16 @@ export class ReportRecord {
     this.children = childrenOf(this.layers.parent);
   }
 
+  /**
+   * Return the gradient norm of each parameter at a place of `parameters.steps`, or of the only
+   * step: a number, "nan", "inf", or null if there is none or it was not measured.
+   */
+  gradientsAt(place) {
+    const { grid, grad_norm: norms, steps } = this.parameters;
+    const values = steps?.length ? grid.map((row) => row[place]) : norms;
+    return values.map((value) => (value === "frozen" || value === "" ? null : value));
+  }
+
   /** The rows of layers by their names in the fragment of the address. */
   get layerIds() {
     this.rowsById ??= rowsBy(this.layers.count, (row) => this.layerId(row));

@@ -3,6 +3,7 @@
 import { FIGURES } from "./data.js";
 import { neighbours } from "../diagram/neighbours.js";
 import { el, nameElement } from "./dom.js";
+import { histogramSection } from "./histograms.js";
 import { bytes, figure, integer } from "./text.js";
 
 const COUNTS = new Set(["numel", "zeros", "nans", "infs"]);
@@ -17,7 +18,7 @@ export function createDetails(store, more = () => []) {
     const parts = [];
     if (record && selection.event >= 0) parts.push(eventDetails(store, record, selection.event));
     if (record && selection.parameter >= 0) {
-      parts.push(parameterDetails(record, selection.parameter));
+      parts.push(parameterDetails(store, record, selection.parameter));
     }
     if (record && selection.layer >= 0) parts.push(layerDetails(store, record, selection.layer));
     return [...parts, ...more(store)];
@@ -89,6 +90,7 @@ function layerDetails(store, record, row) {
       ["shared with", layers.shared_with[row]?.join(", ")],
     ]),
     ...(layers.notes[row] ?? []).map((note) => el("p", { class: "note" }, el("bdi", { text: note }))),
+    histogramSection(store, (event) => record.events.layer[event] === row),
     tensors ? tensorTable("Tensors", [...labelled("input", tensors.input), ...labelled("output", tensors.output)]) : null,
     own.length ? parameterLinks(store, record, own) : null,
     ...neighbourLinks(store, record, row),
@@ -144,7 +146,7 @@ export function statusMark(status) {
   return words[status] ? el("span", { class: `status status-${status}`, text: words[status] }) : null;
 }
 
-function parameterDetails(record, row) {
+function parameterDetails(store, record, row) {
   const { parameters } = record;
   return el(
     "section",
@@ -166,6 +168,7 @@ function parameterDetails(record, row) {
       ["weight", parameters.weight[row]],
       ["gradient", parameters.grad[row]],
     ]),
+    histogramSection(store, (event) => record.events.parameter[event] === row),
     findingList(record.checks.filter((check) => check.parameter === row && check.outcome !== "pass")),
   );
 }

@@ -2,13 +2,15 @@
 
 import { createDetails } from "./details.js";
 import { el } from "./dom.js";
+import { paper } from "./paper.js";
+import { createStepSlider } from "./steps.js";
 import { integer } from "./text.js";
 
 /**
  * Show the panels of a page. A panel is {id, title, available(store), count(store), create(host,
  * store)}; `create` returns {update({type, origin})}, which is called at each change while the panel
- * is shown, with the type "show" when it appears. `makeDetails(store)` makes the aside with what is
- * selected.
+ * is shown, with the type "show" when it appears. `stepNote(store)`, if it has one, tells which step
+ * of several the panel shows. `makeDetails(store)` makes the aside with what is selected.
  */
 export function createShell(store, panels, makeDetails = createDetails) {
   const main = document.getElementById("main");
@@ -18,8 +20,10 @@ export function createShell(store, panels, makeDetails = createDetails) {
   const records = recordPicker(store);
   const { element: toolbar, focus, refresh } = searchBar(store);
   const details = makeDetails(store);
+  const slider = createStepSlider(store);
   main.append(
     el("div", { class: "bar" }, records, tabs, toolbar),
+    slider.element,
     el("div", { class: "work" }, hosts, details.element),
   );
 
@@ -82,6 +86,11 @@ export function createShell(store, panels, makeDetails = createDetails) {
       if (active) open(panel);
       else document.getElementById(`panel-${panel.id}`).hidden = true;
     }
+    moveSlider();
+  }
+
+  function moveSlider() {
+    slider.update(shown.find((panel) => panel.id === store.tab)?.stepNote?.(store) ?? "");
   }
 
   store.subscribe((change) => {
@@ -91,10 +100,11 @@ export function createShell(store, panels, makeDetails = createDetails) {
       showTab();
     } else views.get(store.tab)?.update(change);
     details.update(change);
+    if (change.type === "select") moveSlider();
   });
 
   // On paper all panels follow each other.
-  matchMedia("print").addEventListener("change", ({ matches }) => {
+  paper.subscribe((matches) => {
     if (matches) shown.forEach(open);
     else showTab();
   });
@@ -130,7 +140,7 @@ function recordPicker(store) {
 
 function searchBar(store) {
   const text = el("input", {
-    type: "search", id: "search", placeholder: "Search names and types  ( / )", autocomplete: "off",
+    type: "search", id: "search", placeholder: "Search names, types ( / )", autocomplete: "off",
     spellcheck: "false", "aria-label": "Search names and types",
     oninput: () => store.setQuery({ text: text.value }),
     onkeydown: (event) => {

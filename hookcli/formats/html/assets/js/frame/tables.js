@@ -97,10 +97,11 @@ export function stepsColumn(steps) {
 export function logColumn(id, title, values, [low, high], more = {}) {
   const textOf = more.text ?? ((row) => figure(values[row]));
   const cell = (row) => evenBar(textOf(row), logShare(values[row], low, high));
-  return figuresColumn(id, title, values, { width: 120, ...more, cell });
+  return figuresColumn(id, title, values, { width: 138, ...more, cell });
 }
 
-function sortable(value) {
+/** Return what a figure is sorted by. */
+export function sortable(value) {
   if (typeof value !== "string") return value;
   return { inf: Infinity, nan: Infinity, "-inf": -Infinity }[value] ?? null;
 }

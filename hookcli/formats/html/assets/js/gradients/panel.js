@@ -2,7 +2,8 @@
 
 import { statusMark } from "../frame/details.js";
 import { el, nameElement } from "../frame/dom.js";
-import { figuresColumn, textsColumn } from "../frame/tables.js";
+import { gradientStep } from "../frame/steps.js";
+import { figuresColumn, sortable, textsColumn } from "../frame/tables.js";
 import { counted, figure, integer } from "../frame/text.js";
 import { createTreegrid, marked } from "../grid/treegrid.js";
 import { SERIES, decadesOf, drawBars, drawSeries, normTicks } from "./bars.js";
@@ -18,7 +19,7 @@ const PROBLEMS = {
   nan: ["is NaN", "are NaN"], inf: ["is infinite", "are infinite"],
   frozen: ["is frozen", "are frozen"],
 };
-const ORDERS = { forward: "forward order", size: "norm in the last step", name: "name" };
+const ORDERS = { forward: "forward order", size: "norm of the gradient", name: "name" };
 
 /** The panel in `host`: a summary, a heat map of several steps or bars of one, and a table. */
 export class GradientsView {
@@ -29,8 +30,9 @@ export class GradientsView {
     this.parameters = parameterTable(this.record);
     this.table = this.parameters;
     const { columns, value } = this.table;
+    this.place = this.byStep ? gradientStep(store).place : columns - 1;
     this.series = {
-      grad: parameters.layer.map((_, id) => value(id, columns - 1)),
+      grad: parameters.layer.map((_, id) => value(id, this.place)),
       output: parameters.layer.map((layer) => layers.grad_norm[layer] ?? null),
       weight: parameters.weight_norm,
     };
@@ -41,6 +43,7 @@ export class GradientsView {
     this.note = el("p", { class: "hint" });
     this.about = el("p", { class: "unseen", id: "gradients-about" });
     this.area = el("div", {});
+    this.caption = el("p", { class: "muted", hidden: !this.byStep });
     this.grid = this.createGrid();
     this.plot = new Plot(this.area, {
       label: this.byStep ? "Heat map of gradient norms" : "Bars of gradient norms",
@@ -56,7 +59,7 @@ export class GradientsView {
     });
     this.writeSummary();
     host.append(this.summary, this.controls(), this.legend, this.area, this.note, this.about,
-      this.grid.element);
+      this.caption, this.grid.element);
     const onTheme = () => {
       if (!host.isConnected) removeEventListener("hookcli:theme", onTheme);
       else if (!host.hidden) this.show();
@@ -98,26 +101,42 @@ export class GradientsView {
       textsColumn(id, title, (row) => column.get(forward[row]), more);
     const figures = (id, title, values) =>
       figuresColumn(id, title, forward.map((row) => values[row]));
+    const gradient = { ...figures("grad", "Gradient norm", []),
+      value: (row) => sortable(this.series.grad[forward[row]]),
+      cell: (row) => figure(measured(this.series.grad[forward[row]])) };
     return createTreegrid({
       label: "Gradients of parameters", count,
       onselect: (row) => this.store.select({ parameter: forward[row] }, GRADIENTS),
       columns: [
         texts("name", "Parameter", name, {
-          min: 200, grow: 3, cell: (row) => marked(name.get(forward[row]), this.store.query.text),
+          min: 200, grow: 3, cell: (row) => el("bdi", {}, marked(name.get(forward[row]), this.store.query.text)),
         }),
-        texts("shape", "Shape", shape), figures("grad", "Gradient norm", this.series.grad),
+        texts("shape", "Shape", shape), gradient,
         figures("weight", "Weight norm", this.series.weight), figures("ratio", "Ratio", ratio),
-        texts("status", "Status", status, {
-          cell: (row) => statusMark(status.get(forward[row])), hint: null,
-        }),
+        ...(status.texts.every((text) => !text || text === "ok") ? [] : [
+          texts("status", "Status", status, {
+            cell: (row) => statusMark(status.get(forward[row])), hint: null,
+          })]),
       ],
     });
   }
 
   update({ type, origin }) {
+    if (this.byStep) this.setStep(gradientStep(this.store));
     if (type === "show") this.show();
     else if (type === "filter") this.arrange();
     else if (type === "select") this.mark(origin !== GRADIENTS);
+  }
+
+  /** Show the gradients of a step in the table, and in the order by their size. */
+  setStep({ place, text }) {
+    this.caption.textContent = `Gradient norm: ${text}; weight norm and ratio: the last step`;
+    if (place === this.place) return;
+    this.place = place;
+    const { value } = this.parameters;
+    this.series.grad = this.series.grad.map((_, id) => value(id, place));
+    this.grid.revalue();
+    if (this.sort === "size" && this.inks) this.arrange();
   }
 
   show() {
@@ -135,7 +154,7 @@ export class GradientsView {
       ? (id) => store.matches[table.layer(id)] !== 0 && table.members(id).some((row) => chosen[row])
       : (id) => matches[id]);
     const { names } = table.names;
-    const size = (id) => sizeOf(table.value(id, table.columns - 1));
+    const size = (id) => sizeOf(table.value(id, this.place));
     if (sort === "size") this.order.sort((a, b) => (size(a) < size(b)) - (size(a) > size(b)));
     if (sort === "name") this.order.sort((a, b) => (names[a] > names[b]) - (names[a] < names[b]));
     table.names.arrange(this.order);
@@ -277,6 +296,10 @@ export class GradientsView {
       "Zoom: drag, Ctrl + wheel, + and −; 0 shows all",
     ].filter(Boolean).join(" · ");
   }
+}
+
+function measured(value) {
+  return value === "" ? null : value;
 }
 
 function sample(width, paint) {

@@ -1,6 +1,7 @@
 /** A plot of many rows: labels, an axis, zoom, a cursor. What its cells show is drawn by others. */
 
 import { el } from "../frame/dom.js";
+import { paper } from "../frame/paper.js";
 import { color } from "../frame/theme.js";
 
 const [AXIS, FULL_ROW, ZOOMED_ROW, ZOOMED_COLUMN] = [26, 20, 32, 64];
@@ -59,7 +60,7 @@ export class Plot {
   /** Find all sizes, for the window or for paper, and draw. */
   layout() {
     const { zoom, rows, columns, kind } = this;
-    this.printed = matchMedia("print").matches;
+    this.printed = paper.matches;
     const unzoomed = this.printed && { row: 1, column: 1 };
     this.width = this.printed ? PAPER.width : this.frame.clientWidth;
     if (!this.width) return;

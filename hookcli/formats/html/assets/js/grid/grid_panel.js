@@ -25,6 +25,7 @@ export function gridPanel(
       const next = selected();
       if (wanted !== shown) grid.filter(wanted);
       if (next !== row) {
+        grid.refresh();
         grid.select(next, origin !== id);
         if (!inside && origin !== id) grid.showInDocument();
       } else grid.refresh();

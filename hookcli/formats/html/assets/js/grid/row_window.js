@@ -1,12 +1,12 @@
 /** The rows of a long list that are in view, as nodes that are used again for other rows. */
 
+import { paper } from "../frame/paper.js";
+
 const ROW_HEIGHT = 28;
 const OVERSCAN = 8;
 // Browsers limit the height of an element: Firefox to about 17 million px, others to 33 million.
 const TALLEST = 8e6;
-// Panels draw their grids again before and after they are printed.
-const PAPER = matchMedia("print");
-const ON_PAPER = 500;
+const ON_PAPER = 500; // rows: panels draw their grids again before and after they are printed
 const SPARE_NODES = 60;
 // The bar with the tabs covers the top of the window.
 const COVERED = 64;
@@ -79,7 +79,7 @@ export class RowWindow {
   /** Scroll the document to a row that is in view of the box. */
   showInDocument(row) {
     const node = this.nodes.get(row);
-    if (PAPER.matches || !node) return;
+    if (paper.matches || !node) return;
     const { top, bottom } = node.getBoundingClientRect();
     if (bottom > innerHeight) scrollBy(0, bottom - innerHeight + ROW_HEIGHT);
     else if (top < COVERED && bottom > top) scrollBy(0, top - COVERED - ROW_HEIGHT);
@@ -93,7 +93,7 @@ export class RowWindow {
     const offset = top * ratio;
     let from = Math.max(0, Math.floor(offset / ROW_HEIGHT) - OVERSCAN);
     let to = Math.ceil((offset + this.view) / ROW_HEIGHT) + OVERSCAN;
-    if (PAPER.matches) [from, to] = [0, ON_PAPER];
+    if (paper.matches) [from, to] = [0, ON_PAPER];
     const places = [];
     for (let at = from; at < Math.min(to, rows.length); at += 1) places.push(at);
     if (pinned >= to) places.push(pinned);
@@ -105,7 +105,7 @@ export class RowWindow {
     if (this.moved) this.box.scrollTop = this.scrolled;
     this.moved = false;
     if (focused && !this.body.contains(document.activeElement)) this.focus(rows[pinned]);
-    return PAPER.matches ? Math.max(0, rows.length - ON_PAPER) : 0;
+    return paper.matches ? Math.max(0, rows.length - ON_PAPER) : 0;
   }
 
   focus(row) {

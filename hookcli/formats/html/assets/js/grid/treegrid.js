@@ -26,6 +26,7 @@
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
+ * grid.revalue()                make all cells again, and sort again: values are others
  * grid.fold(rows, open)         open or close some rows
  * grid.setDepth(depth)          open the rows above a depth, and close all others
  * grid.setListed(listed)        show a tree without its levels
@@ -144,6 +145,13 @@ class Treegrid {
     this.renew();
   }
 
+  /** Make all cells again, in the order of their column's new values. */
+  revalue() {
+    const { id, descending } = this.header.sorting;
+    if (id) this.sort(id, descending);
+    else this.renew();
+  }
+
   // Drawing.
 
   /** Make the header and the tracks of the columns that are shown. */
@@ -199,7 +207,7 @@ class Treegrid {
       const before = isTree && !at ? ["guides", "toggle", "level"] : [];
       cell.replaceChildren(
         ...before.map((name) => el("span", { class: `grid-${name}` })),
-        column.cell(row, isFlat) ?? "",
+        isolated(column.cell(row, isFlat) ?? ""),
       );
       cell.title = column.hint?.(row) ?? "";
     });
@@ -301,6 +309,11 @@ class Treegrid {
     this.fold(siblings.filter((each) => rows.canFold(each) && !rows.isOpen(each)), true);
     this.focusRow(this.at);
   }
+}
+
+/** Return a text as an element, which ends in an ellipsis if the cell is too narrow. */
+function isolated(content) {
+  return typeof content === "string" && content ? el("bdi", { text: content }) : content;
 }
 
 /**

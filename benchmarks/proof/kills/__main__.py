@@ -23,11 +23,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.proof.kills.ends import RUN, Kill, Place, end_training, left_over
+from benchmarks.proof.kills.ends import RUN, SIGNALS, Kill, Place, end_training, left_over
 from benchmarks.proof.kills.judge import Found, judge
 
 _AGAIN = 4  # further runs of plain Python, if the status is another one
 _SIGKILL = -9
+APART = {"workers", "checkpoints", "thread and process"}
 _plain: dict[tuple[str, str, str], set[int]] = {}
 _lock = threading.Lock()
 
@@ -42,18 +43,30 @@ def plain_status(kill: Kill, *, early: bool = False) -> int:
     return status
 
 
-def is_as_plain(kill: Kill, status: int) -> bool:
-    """Return whether plain Python can have this status; each run of it is noted."""
-    key = (kill.training, kill.end, kill.target if kill.target == "group" else "")
-    with _lock:
-        known = _plain.setdefault(key, set())
+def is_as_plain(kill: Kill, status: int, *, has_begun: bool) -> bool:
+    """Return whether plain Python can have this status; each run of it is noted.
+
+    The trainings that start or handle nothing share the runs of plain Python.
+    """
+    if not has_begun and status == 128 + SIGNALS[kill.end][0]:
+        return True  # hookcli's own status, before the script began
+    # The second signal may end hookcli while it writes the report of a script that has ended.
+    if status == _SIGKILL and ", SIGKILL" in kill.end:
+        return True
+    known = known_statuses(kill)
     for attempt in range(1 + _AGAIN):
         if status in known:
             return True
         if not (attempt == 0 and known):
             known.add(plain_status(kill, early=kill.is_early))
-    # The second signal may end hookcli while it writes the report of a script that has ended.
-    return status in known or (status == _SIGKILL and ", SIGKILL" in kill.end)
+    return status in known
+
+
+def known_statuses(kill: Kill) -> set[int]:
+    """Return the statuses that plain Python has had for this end."""
+    kind = kill.training if kill.training in APART else ""
+    with _lock:
+        return _plain.setdefault((kind, kill.end, kill.target if kind else ""), set())
 
 
 def run(kill: Kill, number: int, seed: int) -> dict[str, Any]:
@@ -69,9 +82,10 @@ def run(kill: Kill, number: int, seed: int) -> dict[str, Any]:
             processes = left_over(mark)
             found = judge(kill, status, place)
             found.problems += [f"a process is left: {line}" for line in processes]
+        has_begun = kill.end not in SIGNALS or place.out.stat().st_size > 0
         stderr = place.err.read_text()[-2000:] if found.problems else ""
-    if status != 999 and not is_as_plain(kill, status):
-        known = sorted(_plain[kill.training, kill.end, kill.target * (kill.target == "group")])
+    if status != 999 and not is_as_plain(kill, status, has_begun=has_begun):
+        known = sorted(known_statuses(kill))
         found.problems.append(f"status {status}, plain Python gives {known}")
     seconds = round(time.monotonic() - began, 1)
     row = {"seed": seed, "number": number, **asdict(kill), "status": status, "seconds": seconds}

@@ -60,7 +60,7 @@ class Kill:
             training=chance.choice([*TRAININGS]),
             end=end,
             target=chance.choice(TARGETS) if is_outside else "",
-            after=round(chance.uniform(0, 3), 3),
+            after=round(chance.uniform(0, 2.5), 3),
             at=chance.randrange(0, 60) if chance.random() < 0.6 else chance.randrange(60, 600),
             apart=round(chance.uniform(0, 0.6), 3),
             is_early=chance.random() < EARLY and is_outside,

@@ -104,18 +104,18 @@ def _judge_report(
     report = _rendered(place, file, printed, found)
     if report is None:
         return
-    known: dict[str, set[int]] = {}
-    for record in report["records"]:
-        training = record["training"]
-        known[training["record"]] = {row["step"] for row in training["steps"]}
+    trainings = {record["training"]["record"]: record["training"] for record in report["records"]}
+    for training in trainings.values():
         _judge_rows(training, printed, found)
     _judge_end(kill, status, report, found)
     is_whole = report["script"]["status"] is not None and not any(
         "ended before its report" in warning for warning in report["warnings"]
     )
     for name, steps in printed.steps.items():
-        _judge_last(kill, known.get(name, set()), name, steps, printed, found, is_whole=is_whole)
-    found.recorded = max(found.recorded, sum(map(len, known.values())))
+        total = trainings[name]["total"] if name in trainings else 0
+        _judge_last(total, name, steps, printed, found, is_whole=is_whole)
+    recorded = sum(len(training["steps"]) for training in trainings.values())
+    found.recorded = max(found.recorded, recorded)
 
 
 def _rendered(place: Place, file: Path, printed: Printed, found: Found) -> dict[str, Any] | None:
@@ -164,6 +164,9 @@ def _judge_rows(training: dict[str, Any], printed: Printed, found: Found) -> Non
             found.figures += 1
             if row["grad_norm"] is None or not math.isclose(row["grad_norm"], norm, rel_tol=_CLOSE):
                 wrong.append(f"step {step}: norm {row['grad_norm']}, printed {norm}")
+    lost = training["total"] - len(training["steps"]) - training.get("unwatched", 0)
+    if training["every"] == 1 and lost:
+        found.problems.append(f"{name}: {lost} steps in the middle are missing")
     if training["total"] > last + 2:
         found.problems.append(f"{name}: {training['total']} steps, the last printed is {last}")
     found.problems += [f"{name}: {line}" for line in wrong[:3]]
@@ -180,17 +183,14 @@ def _judge_end(kill: Kill, status: int, report: dict[str, Any], found: Found) ->
 
 
 def _judge_last(
-    kill: Kill, known: set[int], name: str, steps: dict[int, Any], printed: Printed, found: Found,
-    *, is_whole: bool,
-) -> None:  # fmt: skip
+    total: int, name: str, steps: dict[int, Any], printed: Printed, found: Found, *, is_whole: bool
+) -> None:
     """Only steps of the last second may be missing, and none if the script could report its end."""
-    missing = [step for step in steps if step not in known]
+    missing = [step for step in steps if step >= total]
     if is_whole and missing:
         found.problems.append(f"{name}: steps are missing in the report: {missing[:3]}")
     if is_whole or not missing:
         return
-    if missing[0] <= max(known, default=-1):
-        found.problems.append(f"{name}: a step in the middle is missing: {missing[:3]}")
     times = [steps[step][3] for step in sorted(steps)]
     longest = max((b - a for a, b in zip(times, times[1:], strict=False)), default=0.0)
     first, last = steps[missing[0]][3], times[-1]

@@ -76,7 +76,7 @@ def run(kill: Kill, number: int, seed: int) -> dict[str, Any]:
         mark = f"{seed} {number} {began}"
         try:
             status = end_training(RUN, kill, place, mark)
-        except Exception as error:  # noqa: BLE001  # such as a run that does not end
+        except Exception as error:  # such as a run that does not end
             status, found = 999, Found([f"{type(error).__name__}: {error}"])
         else:
             processes = left_over(mark)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def judge(kill: Kill, status: int, place: Place) -> Found:
     printed = Printed.read(place.out.read_text())
     found = Found(printed=printed.count())
     _judge_stderr(kill, place.err.read_text(), found)
-    _judge_files(kill, status, place, found)
+    _judge_files(kill, place, found)
     _judge_report(kill, status, place, place.work / "run.json", printed, found)
     for file in place.temporary.glob("hookcli-run-*.json"):
         found.left = "report in the folder for temporary files"
@@ -80,7 +81,7 @@ def _judge_stderr(kill: Kill, text: str, found: Found) -> None:
             found.problems.append(f"a traceback of hookcli: {line.strip()}")
 
 
-def _judge_files(kill: Kill, status: int, place: Place, found: Found) -> None:
+def _judge_files(kill: Kill, place: Place, found: Found) -> None:
     """What may be left are the script's files, and the report or the journal."""
     names = {path.name for path in place.work.iterdir()} - _OF_SCRIPT
     if "run.json" in names:
@@ -193,7 +194,7 @@ def _judge_last(
     if is_whole or not missing:
         return
     times = [steps[step][3] for step in sorted(steps)]
-    longest = max((b - a for a, b in zip(times, times[1:], strict=False)), default=0.0)
+    longest = max((b - a for a, b in pairwise(times)), default=0.0)
     first, last = steps[missing[0]][3], times[-1]
     if printed.full is not None:  # nothing can be written since then
         last = min(last, printed.full)

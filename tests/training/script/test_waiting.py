@@ -148,7 +148,10 @@ def test_a_report_has_the_status_of_a_process_that_ends_otherwise_than_its_scrip
     assert f"after the script, which had exit status 0, Python ended {how}" in report["warnings"]
 
 
-@pytest.mark.parametrize("after", ["", "class Last:\n    def __del__(self): exec('0')\nx = Last()\n"])
+AT_EXIT = "class Last:\n    def __del__(self): exec('0')\nlast = Last()\n"
+
+
+@pytest.mark.parametrize("after", ["", AT_EXIT])
 def test_ctrl_c_has_the_status_that_python_gives(after, tmp_path):
     """Python forgets Ctrl-C if code runs by `exec` while it exits: the status is 1, not SIGINT."""
     script = f"{TRAIN}{after}raise KeyboardInterrupt"

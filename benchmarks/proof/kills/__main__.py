@@ -3,7 +3,9 @@
 `python -m benchmarks.proof.kills [--kills 50] [--seed 1] [--rows FILE] [--jobs 1]`: each run prints
 the loss, the learning rate and, for most trainings, the gradient norm of each step. The status must
 be that of plain Python, `hookcli render` must show what is left, and each figure must be the one
-printed. With --rows, the run goes on where it was interrupted. --only END runs one end again.
+printed. It needs Linux.
+
+With --rows, a run goes on where it was interrupted. --only END and --numbers 3,7 run some again.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.proof.kills.ends import RUN, SIGNALS, Kill, Place, end_training, left_over
+from benchmarks.proof.kills.ends import (
+    DISK_FULL,
+    RUN,
+    SIGNALS,
+    Kill,
+    Place,
+    can_mount,
+    end_training,
+    left_over,
+)
 from benchmarks.proof.kills.judge import Found, judge
 
 _AGAIN = 4  # further runs of plain Python, if the status is another one
@@ -111,6 +122,15 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def kills_of(flags: argparse.Namespace) -> dict[int, Kill]:
+    """Return what is to be run, by number."""
+    kills = {n: Kill.of(flags.seed, n) for n in flags.numbers or range(flags.kills)}
+    if not can_mount():
+        print("no small disk can be mounted: the ends of a full disk are left out")
+        kills = {n: kill for n, kill in kills.items() if kill.end not in DISK_FULL}
+    return {n: kill for n, kill in kills.items() if flags.only in (None, kill.end)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=50)
@@ -126,26 +146,23 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     if flags.rows and flags.rows.exists():
         rows = [json.loads(line) for line in flags.rows.read_text().splitlines()]
+        rows = [row for row in rows if row["seed"] == flags.seed]
     done = {row["number"] for row in rows}
-    kills = {n: Kill.of(flags.seed, n) for n in flags.numbers or range(flags.kills)}
 
-    def one(number: int) -> None:
-        kill = kills[number]
+    def one(number: int, kill: Kill) -> None:
         row = run(kill, number, flags.seed)
+        what = "; ".join(row["problems"]) or "ok"
+        where = f"{number:4} {kill.training:18} {kill.end:30} {kill.target:8}"
         with _lock:
             rows.append(row)
             if flags.rows:
                 with flags.rows.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-            what = "; ".join(row["problems"]) or "ok"
-            print(
-                f"{number:4} {kill.training:18} {kill.end:22} {kill.target:8}"
-                f"{row['seconds']:5} s  {what}", flush=True,
-            )  # fmt: skip
+            print(f"{where}{row['seconds']:5} s  {what}", flush=True)
 
     with ThreadPoolExecutor(flags.jobs) as pool:
-        todo = [n for n, kill in kills.items() if n not in done]
-        list(pool.map(one, [n for n in todo if flags.only in (None, kills[n].end)]))
+        left = {n: kill for n, kill in kills_of(flags).items() if n not in done}
+        list(pool.map(one, left, left.values()))
     print(summary(rows))
     return any(row["problems"] for row in rows)
 

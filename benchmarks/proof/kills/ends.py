@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ OWN = (
     "alarm", "no processor time left", "no memory left",
 )  # fmt: skip
 ENDS = (*SIGNALS, "SIGKILL", "os._exit", "no memory left", *OWN, "SIGTERM", "SIGKILL", *DISK_FULL)
+_TMPFS = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "tmpfs"]
 TARGETS = ("command", "script", "group")
 PATIENCE = 120.0
 EARLY = 0.12  # of the signals come at any time since the start, before the first step or not
@@ -84,8 +86,7 @@ class Place:
             path.mkdir(parents=True)
         is_small = kill.end in DISK_FULL
         if is_small:
-            command = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "tmpfs", str(place.work)]
-            subprocess.run(command, check=True)
+            subprocess.run([*_TMPFS, str(place.work)], check=True)
         try:
             if kill.end.endswith("too"):
                 place.temporary.rmdir()
@@ -106,6 +107,14 @@ class Place:
     def err(self) -> Path:
         """What the script and hookcli have written to stderr."""
         return self.output / "err"
+
+
+def can_mount() -> bool:
+    """Return whether a small disk can be mounted, which takes the rights of root."""
+    if shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "--mount", *_TMPFS, "/mnt"]
+    return subprocess.run(command, capture_output=True).returncode == 0
 
 
 def environment(place: Place, mark: str) -> dict[str, str]:

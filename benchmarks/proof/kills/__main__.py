@@ -37,7 +37,7 @@ from benchmarks.proof.kills.ends import (
 )
 from benchmarks.proof.kills.judge import Found, judge
 
-_AGAIN = 4  # further runs of plain Python, if the status is another one
+_AGAIN = 12  # further runs of plain Python, if the status is another one
 _SIGKILL = -9
 APART = {"workers", "checkpoints", "thread and process"}
 _plain: dict[tuple[str, str, str], set[int]] = {}

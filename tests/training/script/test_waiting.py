@@ -161,3 +161,17 @@ def test_ctrl_c_has_the_status_that_python_gives(after, tmp_path):
     assert report["script"]["ended"] == "interrupted"
     assert report["script"]["status"] == (actual if actual >= 0 else 128 - actual)
     assert not [line for line in report["warnings"] if "Python ended" in line]
+
+
+def test_no_memory_for_the_end_leaves_no_traceback_of_hookcli(ended):
+    """The report is made of the journal by the process that waits."""
+    dying = (
+        "import hookcli.training.script.session as session\n"
+        "def own_imports(): raise MemoryError\n"
+        "session.own_imports = own_imports\n"
+        "sys.exit(4)"
+    )
+    done, report = ended(dying, "-q", "-o", "run.json")
+    assert (done.status, done.err) == (4, "")
+    assert "the process of the script ended before its report" in report["warnings"][0]
+    assert report["script"]["status"] == 4

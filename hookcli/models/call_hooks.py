@@ -88,7 +88,8 @@ class CallHooks:
         # torch's handle of a global hook does not remove this entry.
         stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
 
-    # PyTorch calls these four.
+    # PyTorch calls these four. It looks up whether a hook gets the keyword arguments just before it
+    # calls it: while another thread attaches or removes the hook, it is called without them.
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         if self._calls.full:
@@ -100,7 +101,11 @@ class CallHooks:
             if not self._calls.failed(error):
                 raise
 
-    def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _pre(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> None:
+        if kwargs is None:
+            return
         if self._calls.full and self._calls.skips():
             return
         try:
@@ -109,9 +114,8 @@ class CallHooks:
             if not self._calls.failed(error):
                 raise
 
-    def _post(
-        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
+    def _post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+        kwargs, output = rest if len(rest) == 2 else ({}, *rest)
         try:
             if id(module) in self._hooked and not (self._calls.full and self._calls.end_skipped()):
                 self._end(module, kwargs, output)

@@ -24,6 +24,8 @@ class StepRow:
     micro-steps of gradient accumulation. A root that is never called, because its `forward` is
     called directly, has no forwards, and in its first step no backwards. `loss` is the sum of the
     values that these backwards started from, without the factor of a GradScaler, which is `scale`.
+    An optimizer that calls a closure, such as LBFGS, runs backward inside its step: `loss` is then
+    that of its first backward, and `grad_norm` is of the last one.
     `grad_norm` is the 2-norm of all gradients of the optimizer when it steps; if it trains several
     roots, of those of this root. `unclipped_norm` is that norm before `clip_grad_norm_`, if the
     script calls it. `lr` is the learning rate of its first group, and `largest_lr` the

@@ -33,6 +33,7 @@ class BackwardPasses:
         self._seen, self._guard, self._record = seen, guard, record
         self.pending: list[BackwardPass] = []
         self._recent: list[BackwardPass] = []  # those of the last step
+        self._had_recent: set[int] = set()  # ids of the records that they were a step of
         self._last_task = -1
         self.scaler = Scaler()
         self.scale: float | torch.Tensor | None = None
@@ -118,8 +119,13 @@ class BackwardPasses:
         return [one for one in self.pending if not ids.isdisjoint(one.roots)]
 
     def of_step(self, records: Sequence[Record]) -> list[BackwardPass]:
-        """Return the backward passes of the step that runs now, which trains all these records."""
+        """Return the backward passes of the step that runs now, which trains all these records.
+
+        Those of the last step are also those of other optimizers that step after it.
+        """
         passes = self.pending or self._recent
+        if not self.pending and any(id(record) in self._had_recent for record in records):
+            return []  # none was seen, as while another thread calls the root
         own = passes_of_step(
             [
                 one
@@ -138,11 +144,13 @@ class BackwardPasses:
     def _is_sampled(self, step: int) -> bool:
         return is_selected(self._seen.job.training, step)
 
-    def ended_step(self) -> None:
-        """Note that a step ended: its passes are those of the last step now."""
+    def ended_step(self, records: Sequence[Record]) -> None:
+        """Note that a step of these records ended: its passes are those of the last step now."""
         if self.pending:
             self._recent = list(self.pending)
+            self._had_recent.clear()
             self.pending.clear()
+        self._had_recent.update(map(id, records))
 
     def join(self, part: RootWatch, whole: RootWatch) -> None:
         """Count the passes through a part as passes through the whole too."""

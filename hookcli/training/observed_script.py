@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 from hookcli.engine.assemble import environment
 from hookcli.hooks.traced.rows import count_means
@@ -42,6 +42,17 @@ _LAUNCHERS = {
 }  # fmt: skip
 
 
+Seen = TypeVar("Seen")
+
+
+class SeenById(dict[int, Seen]):
+    """Objects by their ids. Other threads may add some while the values are gone through."""
+
+    def values(self) -> tuple[Seen, ...]:  # type: ignore[override]  # copied in one call of C
+        """Return the objects that are there now."""
+        return tuple(super().values())
+
+
 @dataclass(slots=True)
 class ObservedScript:
     """The roots, the optimizers and the records of a script, and notes about them.
@@ -55,10 +66,10 @@ class ObservedScript:
     job: RunJob
     started: float = field(default_factory=time.perf_counter)
     since: float = field(default_factory=time.time)
-    roots: dict[int, RootWatch] = field(default_factory=dict)
+    roots: SeenById[RootWatch] = field(default_factory=SeenById)
     records: list[Record] = field(default_factory=list)
-    by_hand: dict[int, ByHand] = field(default_factory=dict)
-    optimizers: dict[int, Any] = field(default_factory=dict)
+    by_hand: SeenById[ByHand] = field(default_factory=SeenById)
+    optimizers: SeenById[Any] = field(default_factory=SeenById)
     ranks: OtherRanks | None = None
     first_bad: FirstNonFinite | None = None
     unmatched: UnmatchedHooks = field(default_factory=UnmatchedHooks)

@@ -428,7 +428,7 @@ class Watch:
                 if own:
                     self._spikes.runs_backward_itself(record)
                 self._end_step(record, own)
-        self._backward.ended_step()
+        self._backward.ended_step(records)
         self._spikes.later()
         if self._seen.compiles:
             self._inside.after_steps(sampled=self._next_is_sampled())

@@ -7,6 +7,7 @@ only. A script that ends without a report, by a signal or `os._exit`, has one of
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from hookcli.errors import HookcliError, InterruptedRun, Status
 from hookcli.outputs.special_files import descriptor_of
 from hookcli.report.encode import training_to_json
 from hookcli.report.journal.journal_reader import JournalReader
+from hookcli.report.schema import training_from_json
 from hookcli.report.training import ScriptInfo
 from hookcli.system.signals import ENDING, name_of
 from hookcli.system.supervised_process import ProcessEnd, end_as
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from hookcli.cli.training.script_request import EndRequest, TrainingRequest
 
 _INTERRUPTED = 130  # the status that a report has for Ctrl-C
+_AFTER_CTRL_C = 1  # that of Python instead, if any code ran by `exec` after it, as with torch
 
 
 def settle(request: TrainingRequest, end: ProcessEnd, handover: UnnamedFile) -> int:
@@ -43,7 +46,8 @@ def settle(request: TrainingRequest, end: ProcessEnd, handover: UnnamedFile) -> 
             parts = handed_over(handover.read())
             ended = parts.get(ENDED)
             if REPORT in parts:
-                verdict = _judge(request.end, parts[REPORT][0], parts[REPORT][1:])
+                own, *others = parts[REPORT]
+                verdict = _judge(request.end, _with_status(own, ended, end), others)
             elif SETTLED not in parts:
                 if ended is not None:  # it had ended, and was ended while its report was made
                     end = _as_told(ended)
@@ -97,6 +101,25 @@ def _judge(end: EndRequest, own: bytes, others: Sequence[bytes] = ()) -> int:
         return keep(end, own)
 
 
+def _with_status(own: bytes, ended: dict[str, Any] | None, end: ProcessEnd) -> bytes:
+    """Return a report with the status of the process, which ended after it had been made.
+
+    Python may end with another one than the script: 1 instead of SIGINT if code ran after Ctrl-C,
+    or a signal if a library crashes when it is unloaded.
+    """
+    status = _status_of(end)
+    if ended is None or ended["status"] == status:
+        return own
+    report = training_from_json(own)
+    warnings = report.warnings
+    if ended["ended"] != "interrupted" or status != _AFTER_CTRL_C:
+        how = f"by {name_of(end.signum)}" if end.signum else f"with exit status {status}"
+        why = f"after the script, which had exit status {ended['status']}, Python ended {how}"
+        warnings = (*warnings, why)
+    script = dataclasses.replace(report.script, status=status)
+    return training_to_json(dataclasses.replace(report, script=script, warnings=warnings)).encode()
+
+
 def _judge_journal(request: TrainingRequest, script: ScriptInfo) -> int:
     """Judge what the journal has of a script that could not report its end."""
     journal = request.job.journal
@@ -123,13 +146,18 @@ def _script_info(
     script = request.job.script
     told: dict[str, Any] = ended or {"ended": "exit", "status": end.status}
     if ended is None and end.signum is not None:
-        told = {"ended": "signal", "status": 128 + end.signum, "error": name_of(end.signum)}
+        told = {"ended": "signal", "status": _status_of(end), "error": name_of(end.signum)}
     return ScriptInfo(
         name=script.name,
         arguments=tuple(script.arguments),
         is_module=script.is_module,
         **told,
     )
+
+
+def _status_of(end: ProcessEnd) -> int | None:
+    """Return the exit status as a shell shows it."""
+    return end.status if end.signum is None else 128 + end.signum
 
 
 def _as_told(ended: dict[str, Any]) -> ProcessEnd:

@@ -157,14 +157,14 @@ class EdgeObserver(Watcher):
                     for path, tensor, _ in leaves(output):
                         self._output(call, path, tensor)
         finally:
-            running = self._running
-            if running and running[-1] == call.order:
+            running = self._running  # that of one thread, which may change it meanwhile
+            if running[-1:] == [call.order]:
                 running.pop()
                 self._following.pop()
             elif call.order in running:
                 i = running.index(call.order)  # calls above it never ended
                 del running[i:], self._following[i:]
-            self.follows = bool(self._following) and self._following[-1]
+            self.follows = self._following[-1:] == [True]
 
     def _input(self, call: Call, path: str, tensor: torch.Tensor) -> None:
         try:

@@ -61,9 +61,13 @@ class _Begins:
     def __init__(self, root: RootWatch) -> None:
         self._root = root
 
-    def __call__(self, _module: nn.Module, args: Any, kwargs: Any) -> None:
-        """Note a call that begins, with its batch."""
-        self._root.enter(args, kwargs)
+    def __call__(self, _module: nn.Module, args: Any, kwargs: Any = None) -> None:
+        """Note a call that begins, with its batch.
+
+        While another thread removes the hook, PyTorch calls it without the keyword arguments.
+        """
+        if kwargs is not None:
+            self._root.enter(args, kwargs)
 
 
 class _Ends:

@@ -158,6 +158,10 @@ class ScriptSession:
             self._finish()
         except KeyboardInterrupt:
             say(_INTERRUPTED)
+        except Exception as error:  # noqa: BLE001  # no memory is left, for a report or a line
+            with Ignored():
+                if self._boot.get("handover") is None:  # else that process reads the journal
+                    self._fail("the report is not written", error)
         with Ignored():
             self._held.release()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -122,3 +123,55 @@ def test_a_script_that_ends_before_it_imports_torch_leaves_nothing(cli, tmp_path
     done = cli("run", "-o", "run.json", "train.py")
     assert (done.status, done.err) == (-signal.SIGTERM, "")
     assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+
+
+# What ends Python after the report has been made: the C library calls a function with a number.
+AFTER = {"abort": (-6, "by SIGABRT"), "_exit": (5, "with exit status 5")}
+
+
+def in_a_process(script, folder):
+    """Run a script in a process that ends as Python does; return its status and its report."""
+    (folder / "train.py").write_text(script)
+    command = [sys.executable, "-m", "hookcli", "run", "-q", "-o", "run.json", "train.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True)
+    return done.returncode, json.loads((folder / "run.json").read_text())
+
+
+@pytest.mark.parametrize("end", AFTER)
+def test_a_report_has_the_status_of_a_process_that_ends_otherwise_than_its_script(end, tmp_path):
+    status, how = AFTER[end]
+    at_end = f"import ctypes\nc = ctypes.CDLL(None)\nc['__cxa_atexit'](c['{end}'], 5, None)"
+    actual, report = in_a_process(TRAIN + at_end, tmp_path)
+    assert actual == status
+    assert report["script"]["ended"] == "completed"
+    assert report["script"]["status"] == (status if status > 0 else 128 - status)
+    assert f"after the script, which had exit status 0, Python ended {how}" in report["warnings"]
+
+
+AT_EXIT = "class Last:\n    def __del__(self): exec('0')\nlast = Last()\n"
+
+
+@pytest.mark.parametrize("after", ["", AT_EXIT])
+def test_ctrl_c_has_the_status_that_python_gives(after, tmp_path):
+    """Python forgets Ctrl-C if code runs by `exec` while it exits: the status is 1, not SIGINT."""
+    script = f"{TRAIN}{after}raise KeyboardInterrupt"
+    actual, report = in_a_process(script, tmp_path)
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True)
+    assert actual == plain.returncode
+    assert report["script"]["ended"] == "interrupted"
+    assert report["script"]["status"] == (actual if actual >= 0 else 128 - actual)
+    assert not [line for line in report["warnings"] if "Python ended" in line]
+
+
+def test_no_memory_for_the_end_leaves_no_traceback_of_hookcli(ended):
+    """The report is made of the journal by the process that waits."""
+    dying = (
+        "import hookcli.training.script.session as session\n"
+        "def own_imports(): raise MemoryError\n"
+        "session.own_imports = own_imports\n"
+        "sys.exit(4)"
+    )
+    done, report = ended(dying, "-q", "-o", "run.json")
+    assert (done.status, done.err) == (4, "")
+    assert "the process of the script ended before its report" in report["warnings"][0]
+    assert report["script"]["status"] == 4

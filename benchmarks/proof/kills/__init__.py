@@ -1,0 +1,1 @@
+"""Trainings that are ended at random moments, and whether what is left of them is right."""

@@ -157,7 +157,7 @@ def test_args_are_split_as_a_shell_does_and_not_run(check, workspace):
 
 @pytest.mark.parametrize(
     ("install", "what"),
-    [("action", str(ROOT)), ("hookcli==0.1.0", "hookcli==0.1.0"), ("-rx; y", "-rx; y")],
+    [("action", str(ROOT)), ("hookcli==0.2.0", "hookcli==0.2.0"), ("-rx; y", "-rx; y")],
 )
 def test_it_installs_what_was_asked_for(install, what, workspace, tmp_path):
     python = tmp_path / "python"

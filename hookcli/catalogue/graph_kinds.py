@@ -108,6 +108,7 @@ def _of(moment: _Moment, *, every: bool) -> Kind:
         needs=("forward",),  # it fires in whatever runs
         process_wide=every,
         needs_gpu=True,
+        is_rare=True,
         silence="no CUDA graph came to this event while the hook was attached "
         "(CUDA graphs require a GPU)",
     )

@@ -179,6 +179,7 @@ class Kind(KindFacts):
     keeps_state : whether its functions get a state of the user's as an argument, which they may
         change.
     needs_gpu : whether it fires only on a GPU.
+    is_rare : whether most people never need it: `hookcli list hooks` shows it last.
     wraps_values : whether torch makes the module's values views of a custom Function.
     may_break : whether a run can fail because of this hook although no action changes a value.
     conflicts : kinds that cannot be attached at the same `at`.
@@ -206,6 +207,7 @@ class Kind(KindFacts):
     edits_in_place: bool = False
     keeps_state: bool = False
     needs_gpu: bool = False
+    is_rare: bool = False
     wraps_values: bool = False
     may_break: bool = False
     conflicts: tuple[Conflict, ...] = ()

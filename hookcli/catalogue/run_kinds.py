@@ -214,6 +214,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         name="ddp_comm",
         family="distributed",
+        is_rare=True,
         target="run",
         fires="when a bucket of gradients is ready to be averaged. DistributedDataParallel "
         "collects gradients in buckets",
@@ -251,6 +252,7 @@ KINDS: tuple[Kind, ...] = (
         Kind(
             name=f"package_{what}",
             family="packaging",
+            is_rare=True,
             target="package",
             fires=f"when torch.package {does}. This happens while the archive is closed",
             phases=("package",),

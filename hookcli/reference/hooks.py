@@ -12,7 +12,6 @@ from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, grou
 from hookcli.text import shorten
 
 REAL_ONLY = "real only"
-_RARE = ("distributed", "packaging", "CUDA graph")  # families that most people never need
 
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:
@@ -112,7 +111,7 @@ def hooks_table(width: int = WIDTH) -> str:
     }
     groups: dict[str, list[Kind]] = {"": [], "Rarely needed": []}
     for kind in HOOKS.values():
-        groups["Rarely needed" if kind.family in _RARE else ""].append(kind)
+        groups["Rarely needed" if kind.is_rare else ""].append(kind)
     return grouped(columns, groups, width=width, give_way=("family", "target", "replaces"))
 
 

@@ -29,7 +29,7 @@ class Tool:
         last: Lines at the end of the script, for each watched `{model}`.
         command: What comes before the path of the script on the command line.
         files: Files that the tool reads, and their text.
-        finding: What a line of its output must match to be one of its findings.
+        finding: What matches the messages in its output.
     """
 
     distribution: str
@@ -40,7 +40,7 @@ class Tool:
     last: str = ""
     command: tuple[str, ...] = (sys.executable,)
     files: tuple[tuple[str, str], ...] = ()
-    finding: str = "^(never)$"
+    finding: str = "(?!)"
 
     @property
     def lines(self) -> int:
@@ -75,7 +75,7 @@ TOOLS = {
     "hookcli": Tool(
         "hookcli",
         command=(sys.executable, "-m", "hookcli", "run"),
-        finding=r"^((?:error|warning|note): .*)",
+        finding=r"^(error|warning|note): .*",
     ),
     "torch-audit": Tool(
         "torch-audit",
@@ -85,7 +85,7 @@ TOOLS = {
         'fail_level="FATAL", reporters=[], run_static=True, run_init=True)\n',
         last="{model}_audit.reporters = [JSONReporter()]\n"
         "{model}_audit.finish(report=True)\n",
-        finding=r'"message": "(.*)"',
+        finding=r'(?<="message": ").*',
     ),
     "torchlens": Tool(
         "torchlens",
@@ -97,7 +97,8 @@ TOOLS = {
         "{model}_checks.register_magnitude_check()\n"
         "{model}_checks.attach()\n",
         last="print({model}_checks.report().to_json())\n",
-        finding=r'"message": "(.*)"',
+        finding=r'(?<="message": ")(?!accepted step \d+: \d+ param).*'
+        r'|"(?:in_no_optimizer|requires_grad_false)": \[\s+".*',
     ),
     "msprobe": Tool(
         "mindstudio-probe",
@@ -105,21 +106,21 @@ TOOLS = {
         watch='{model}_monitor = TrainerMon("monitor.json", params_have_main_grad=False)\n'
         "{model}_monitor.set_monitor({model}, {optimizer})\n",
         files=(("monitor.json", json.dumps(MSPROBE)),),
-        finding=r"> (Rule \w+ reports anomaly .*)",
+        finding=r"Rule \w+ reports anomaly .*",
     ),
     "TraceML": Tool(
         "traceml-ai",
         first="import traceml_ai as traceml\n" 'traceml.init(mode="auto")\n',
         around="with traceml.trace_step({model}):\n",
-        command=(str(Path(sys.executable).with_name("traceml")), "run"),
-        finding=r"((?:Verdict|Why): .*)",
+        command=(str(Path(sys.executable).with_name("traceml")), "run", "--no-save-training-output"),
+        finding=r"(Verdict|Why): .*\w",
     ),
     "wandb": Tool(
         "wandb",
         first='import wandb\nwandb.init(mode="offline")\n',
         watch='wandb.watch({model}, log="all", log_freq=1)\n',
         inside='wandb.log({"loss": loss.item()})\n',
-        finding=r"((?:WARNING|ERROR) .*)",
+        finding=r"(WARNING|ERROR) .*",
     ),
 }
 

@@ -1,7 +1,7 @@
 """How each tool is added to a training script, as its documentation says.
 
-A training names what to watch in a comment, `# watch: model, optimizer`, and has one loop over
-`step`. `edited` writes the lines of a tool into a copy of it; hookcli has none.
+A training names what to watch in a comment, `# watch: model, optimizer`, and has one loop of 60
+steps. `edited` writes the lines of a tool into a copy of it; hookcli has none.
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ TOOLS = {
         "from torch_audit.reporters.json import JSONReporter\n",
         watch="{model}_audit = autopatch({model}, optimizer={optimizer}, every_n_steps=1, "
         'fail_level="FATAL", reporters=[], run_static=True, run_init=True)\n',
-        last="{model}_audit.reporters = [JSONReporter()]\n"
-        "{model}_audit.finish(report=True)\n",
-        finding=r'(?<="message": ").*',
+        last="{model}_audit.reporters = [JSONReporter()]\n{model}_audit.finish(report=True)\n",
+        finding=r'(?<="message": ").*(?=",$)',
     ),
     "torchlens": Tool(
         "torchlens",
@@ -97,7 +96,7 @@ TOOLS = {
         "{model}_checks.register_magnitude_check()\n"
         "{model}_checks.attach()\n",
         last="print({model}_checks.report().to_json())\n",
-        finding=r'(?<="message": ")(?!accepted step \d+: \d+ param).*'
+        finding=r'(?<="message": ")(?!accepted step \d+: \d+ param).*(?=",$)'
         r'|"(?:in_no_optimizer|requires_grad_false)": \[\s+".*',
     ),
     "msprobe": Tool(
@@ -110,9 +109,13 @@ TOOLS = {
     ),
     "TraceML": Tool(
         "traceml-ai",
-        first="import traceml_ai as traceml\n" 'traceml.init(mode="auto")\n',
+        first='import traceml_ai as traceml\ntraceml.init(mode="auto")\n',
         around="with traceml.trace_step({model}):\n",
-        command=(str(Path(sys.executable).with_name("traceml")), "run", "--no-save-training-output"),
+        command=(
+            str(Path(sys.executable).with_name("traceml")),
+            "run",
+            "--no-save-training-output",
+        ),
         finding=r"(Verdict|Why): .*\w",
     ),
     "wandb": Tool(
@@ -128,7 +131,7 @@ TOOLS = {
 def edited(tool: Tool, source: str) -> str:
     """The script with the lines of the tool."""
     watched = re.findall(r"^# watch: (\w+), (\w+)$", source, re.MULTILINE)
-    before, loop, body = source.partition("for step in range(60):\n")
+    before, loop, body = re.split(r"^(for \w+ in range\(60\):\n)", source, flags=re.MULTILINE)
     tail = re.search(r"^(?=\S)", body, re.MULTILINE)  # what follows the loop
     body, after = (body[: tail.start()], body[tail.start() :]) if tail else (body, "")
     inner = body + _indented(tool.inside)

@@ -30,7 +30,7 @@ class Fault:
 
 
 NEVER = "(?!)"
-VARYING = re.compile(r" at step \d+, .*|(?<=step )\d+|\(\d+\.\d+\)")
+VARYING = re.compile(r" at step \d+, .*|(?<=step |norm )\d\S*|(?<=backward )\d+|\(\d+\.\d+\)")
 FAULTS = {
     "no_zero_grad": Fault("zero_grad", "grad.*norm"),
     "frozen_part": Fault("frozen", "requires_grad_false"),

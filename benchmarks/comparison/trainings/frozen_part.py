@@ -8,7 +8,7 @@ model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
 model[0].requires_grad_(False)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 # watch: model, optimizer
-for step in range(60):
+for _ in range(60):
     x = torch.randn(32, 16)
     y = x[:, :4].argmax(1)
     loss = nn.functional.cross_entropy(model(x), y)

@@ -12,7 +12,7 @@ of_discriminator = torch.optim.Adam(discriminator.parameters(), lr=1e-3)
 # watch: discriminator, of_discriminator
 criterion = nn.BCEWithLogitsLoss()
 ones, zeros = torch.ones(32, 1), torch.zeros(32, 1)
-for step in range(60):
+for _ in range(60):
     real = torch.randn(32, 8) * 0.5 + 1
     fake = generator(torch.randn(32, 4))
     loss = criterion(discriminator(real), ones) + criterion(discriminator(fake.detach()), zeros)

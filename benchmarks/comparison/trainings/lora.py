@@ -20,7 +20,7 @@ model = nn.Sequential(Adapted(nn.Linear(16, 32), 2), nn.ReLU(), Adapted(nn.Linea
 trained = [p for p in model.parameters() if p.requires_grad]
 optimizer = torch.optim.Adam(trained, lr=1e-3)
 # watch: model, optimizer
-for step in range(60):
+for _ in range(60):
     x = torch.randn(32, 16)
     y = x[:, :4].argmax(1)
     loss = nn.functional.cross_entropy(model(x), y)

@@ -20,7 +20,7 @@ torch.manual_seed(0)
 model = TwoHeads()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 # watch: model, optimizer
-for step in range(60):
+for _ in range(60):
     x = torch.randn(32, 16)
     y = x[:, :4].argmax(1)
     labels, sizes = model(x)

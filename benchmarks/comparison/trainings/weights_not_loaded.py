@@ -9,7 +9,7 @@ saved = {f"module.{name}": value + 0.1 for name, value in model.state_dict().ite
 model.load_state_dict(saved, strict=False)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 # watch: model, optimizer
-for step in range(60):
+for _ in range(60):
     x = torch.randn(32, 16)
     y = x[:, :4].argmax(1)
     loss = nn.functional.cross_entropy(model(x), y)

@@ -33,6 +33,8 @@ from hookcli.text import counted, join_names
 _LEAST = 60  # steps: in a shorter training, batches differ more than the loss falls
 _FALLS = 1.28  # standard deviations: a loss that does not change is above it in 10 % of trainings
 _FALL = 0.95
+_LITTLE = 0.99  # a slow fall, as of small steps from a good start
+_SHORT = 200  # steps: a model that begins with a guess may still be near to it
 _RISES = -3.0
 _RISE = 1.1  # least factor
 NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
@@ -103,10 +105,19 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         return
     classes = next((m.value for m in report.measurements if m.probe == _CLASSES), None)
-    if classes and classes > 1 and abs(last - math.log(classes)) < _GUESS * math.log(classes):
+    falls_little = last <= _LITTLE * first
+    guess = math.log(classes) if classes and classes > 1 else math.inf
+    if abs(last - guess) < _GUESS * guess and not (falls_little and len(losses) < _SHORT):
         message += f", which is ln({classes}), as of a guess without a look at the input"
         advice = "check that labels belong to their inputs, and that the inputs reach the layers"
         yield RuleFinding("fail", "", "flat", message, last, first, place, advice=advice)
+        return
+    if falls_little:
+        fall = 100 * (1 - last / first)
+        message = f"the loss falls by {fall:.2g} % only: {what}, {last:.4g} in the last"
+        yield RuleFinding(
+            "fail", "", "little", message, last, first, place, severity="note", advice=_CHECK
+        )
         return
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
 
@@ -216,7 +227,8 @@ RULE = Rule(
     "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
     "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
     "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
-    "that only falls to that of a guess, passes. If the gradient of SGD has the same norm in 95 % "
+    "that only falls to that of a guess, passes. A fall of 1 to 5 % is a note, also to that of a "
+    "guess within 200 steps. If the gradient of SGD has the same norm in 95 % "
     "of the steps, the finding names the clipping; else it names what is known: less than 1 % of "
     "the values can be trained, steps change less than 2e-5 of the norm, or the inputs are above "
     "50 or have a standard deviation below 0.01.",

@@ -51,7 +51,7 @@ def judged(rule, steps, options=(), **more):
         parameters=more.pop("parameters", ()),
         layers=more.pop("layers", ()),
         uncalled=(),
-        measurements=(),
+        measurements=more.pop("measurements", ()),
     )
     (finding,) = CATALOGUE[rule].judge(report, CATALOGUE[rule].filled(dict(options)))
     return finding
@@ -93,16 +93,36 @@ def test_a_loss_that_reaches_its_floor_early_is_below_the_first_three_in_nine_of
         assert found.message == "the loss falls from 1.95 to 1.99"
 
 
-@pytest.mark.parametrize(("median", "status"), [(0.949, "pass"), (0.95, "fail")])
-def test_a_median_that_falls_by_five_percent(median, status):
-    late = [0.9] * 9 + [median] * 2 + [1.2] * 9
+@pytest.mark.parametrize(
+    ("median", "kind", "message"),
+    [
+        (0.949, "", "the loss falls from 1 to 0.949"),
+        (0.95, "little", "the loss falls by 5 % only: "),
+        (0.99, "little", "the loss falls by 1 % only: "),
+        (0.991, "flat", "the loss does not fall: "),
+    ],
+)
+def test_a_median_that_falls_by_five_percent(median, kind, message):
+    late = [median - 0.01] * 9 + [median] * 2 + [1.05] * 9
     found = loss_falls([0.5] * 3 + [1.0] * 17, late)
-    assert found.status == status
-    if status == "fail":
-        assert (found.kind, found.value, found.limit) == ("flat", 0.95, 1.0)
-        assert found.message == (
-            "the loss does not fall: median 1 in the first third of 60 steps, 0.95 in the last"
-        )
+    assert (found.kind, found.severity) == (kind, "note" if kind == "little" else None)
+    if kind:
+        assert (found.value, found.limit) == (median, 1.0)
+        message += f"median 1 in the first third of 60 steps, {median:.4g} in the last"
+    assert found.message == message
+
+
+@pytest.mark.parametrize(("steps", "kind"), [(199, "little"), (200, "flat")])
+def test_a_small_fall_to_a_guess_is_told_from_200_steps_on(steps, kind):
+    third, guess = steps // 3, math.log(4)
+    early = [0.5 * guess] * 3 + [1.02 * guess] * (third - 3)
+    late = [0.9 * guess] * (third // 2 - 1) + [guess] * 2
+    late += [1.2 * guess] * (third - len(late))
+    losses = [*early, *[guess] * (steps - 2 * third), *late]
+    classes = SimpleNamespace(probe="loss_classes", value=4)
+    found = judged("loss_falls", steps_of("loss", losses), measurements=(classes,))
+    assert found.kind == kind
+    assert ("as of a guess" in found.message) == (kind == "flat")
 
 
 # The rank statistic of 20 and 20 values: 400 pairs, and this deviation of their share.

@@ -1,6 +1,6 @@
 """The output shapes that other tools report for six small models: the table of docs/comparison.md.
 
-    python -m benchmarks.comparison
+    python -m benchmarks.comparison shapes
 
 Tools differ on outputs that are dictionaries or dataclasses, inputs that are passed by keyword,
 modules that are called twice, TorchScript and exported programs; each model has one of these. A
@@ -9,6 +9,7 @@ cell is the output shape that the tool reports for the layer `asked`, or the err
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import subprocess
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +196,9 @@ def _cell(tool: Callable[[Path, str], str], path: Path, case: str) -> str:
             return f"raised {type(error).__name__}"
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Print the table."""
+    argparse.ArgumentParser(prog="python -m benchmarks.comparison shapes").parse_args(arguments)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.py"
@@ -203,9 +206,8 @@ def main() -> None:
         print("| tool | " + " | ".join(CASES) + " |")
         print("|---|" + "---|" * len(CASES))
         for name, tool in TOOLS.items():
+            if find_spec(name) is None:
+                print(f"| {name} | not installed |")
+                continue
             cells = [_cell(tool, path, case) for case in CASES]
             print(f"| {name} {version(name)} | " + " | ".join(cells) + " |")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""hookcli and similar tools on the same models and trainings: the tables of docs/comparison.md."""

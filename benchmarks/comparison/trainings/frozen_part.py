@@ -1,0 +1,17 @@
+"""Fault: the first layer is still frozen from an earlier stage of the training."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+model[0].requires_grad_(False)
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+# watch: model, optimizer
+for _ in range(60):
+    x = torch.randn(32, 16)
+    y = x[:, :4].argmax(1)
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()

@@ -158,6 +158,14 @@ def test_a_command_to_copy_is_on_one_line():
         assert f"note: {note}" in text.splitlines()
 
 
+def test_frozen_parameters_are_told():
+    layers = (("first.weight", (4, 4), "Linear"), ("last.weight", (4, 4), "Linear"))
+    frozen = record(parameters=layers, statuses={"first.weight": "frozen"})
+    text = summary(training(frozen), View(width=200))
+    assert "  frozen: 1 of 2 parameters: first.weight" in text
+    assert "frozen" not in summary(training(record(parameters=layers)), View(width=200))
+
+
 def test_the_summary_of_two_records_names_each_with_its_own_figures():
     text = summary(GAN, View(width=200))
     assert "netG (Generator, Adam): 300 steps, loss 2.3 → 0.1442" in text

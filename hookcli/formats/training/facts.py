@@ -22,7 +22,12 @@ from hookcli.text import counted, join_names, shorten
 _MOST = 3  # names of parameters
 _WIDEST = 40  # characters of a name
 _LONGEST = 200  # characters of a command line, or of an error
-_PROBLEMS = (("none", "no gradient"), ("zero", "zero gradient"), ("non_finite", "non-finite"))
+_PROBLEMS = (
+    ("none", "no gradient in"),
+    ("zero", "zero gradient in"),
+    ("non_finite", "non-finite in"),
+    ("frozen", "frozen:"),
+)
 
 
 def training_of(record: Report) -> TrainingInfo:
@@ -89,7 +94,7 @@ def _norms(steps: Sequence[StepRow]) -> str:
 
 
 def problems(record: Report) -> list[str]:
-    """Return which parameters have no gradient, zeros, or values that are not finite.
+    """Return which parameters have no gradient, zeros, values that are not finite, or are frozen.
 
     None or zeros only count if no step has given the parameter another gradient.
     """
@@ -100,8 +105,8 @@ def problems(record: Report) -> list[str]:
         if row.status == "non_finite" or not reached:
             by_status.setdefault(row.status or "", []).append(row.name)
     return [
-        f"{word} in {len(names)} of {counted(len(record.parameters), 'parameter')}: {_names(names)}"
-        for status, word in _PROBLEMS
+        f"{what} {len(names)} of {counted(len(record.parameters), 'parameter')}: {_names(names)}"
+        for status, what in _PROBLEMS
         if (names := by_status.get(status))
     ]
 

@@ -91,6 +91,9 @@ def _given(names: str, arguments: list[str]) -> str:
     return f", got '{values[-1]}'" if values else ""
 
 
+_OF_TRAININGS = ("run", "follow", "ask")  # those of a model are more likely
+
+
 def _with_inspect(option: str, arguments: list[str]) -> str | None:
     """Return the hint to add a command if the option is one of a command, and not of the root."""
     from typer.main import get_command
@@ -98,7 +101,7 @@ def _with_inspect(option: str, arguments: list[str]) -> str | None:
     from hookcli.cli.application import application
 
     root: Any = get_command(application(COMMANDS, called=COMMANDS))
-    commands = sorted(root.commands.items(), key=lambda item: item[0] == "run")  # of a model first
+    commands = sorted(root.commands.items(), key=lambda item: item[0] in _OF_TRAININGS)
     for name, command in commands:
         if any(option in parameter.opts for parameter in command.params):
             return run_hint([command_line([name, *arguments])])

@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
+from hookcli.handler_errors import is_of_handler
+
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +90,9 @@ class OwnImports:
             return
         try:
             self._hidden = self.folders.now()
-        except Exception:  # noqa: BLE001  # the script may have put any object there
+        except Exception as error:  # the script may have put any object there
+            if is_of_handler(error):
+                raise
             return
         self._thread, self._depth, self._known = _thread.get_ident(), 1, set(sys.modules)
         finder: Any = self

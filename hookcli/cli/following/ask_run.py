@@ -188,7 +188,8 @@ def _answer(
         if notes and not told:
             told = True
             first, end = _span(last)
-            console.note(f"waiting for the steps {first:,} to {end:,}")
+            steps = f"step {first:,}" if first == end else f"steps {first:,} to {end:,}"
+            console.note(f"waiting for {steps}")
         if time.monotonic() > until:
             raise RequestError(
                 "the steps have not ended in time",

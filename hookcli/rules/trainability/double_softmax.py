@@ -9,6 +9,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 from hookcli.rules.trainability.losses import without_loss
+from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 PROBE = "loss_inputs"
@@ -54,7 +55,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     for measurement in found:
         message, advice = _sentence(measurement)
         kind = f"{measurement.value['gets']} in {measurement.value['loss']}"
-        place = measurement.value["place"] or report.model.place
+        place = measurement.value["place"] or script_line(report, "backward")
         yield RuleFinding("fail", measurement.target, kind, message, place=place, advice=advice)
     if not found:
         yield without_loss(report) or passed("no loss gets probabilities instead of logits")

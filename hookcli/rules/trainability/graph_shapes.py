@@ -9,6 +9,7 @@ from itertools import zip_longest
 from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 
@@ -40,7 +41,7 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         yield RuleFinding(
             "fail", one.target, what, message, pairs, math.prod(first),
-            one.value["place"] or report.model.place, advice=_SAME_SHAPE,
+            one.value["place"] or script_line(report, "backward"), advice=_SAME_SHAPE,
         )  # fmt: skip
     if not found:
         yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
@@ -62,7 +63,7 @@ def _widened(report: Report, one: Measurement) -> RuleFinding:
     )
     return RuleFinding(
         "fail", one.target, "columns", message, columns, 1,
-        one.value["place"] or report.model.place, severity="note",
+        one.value["place"] or script_line(report, "backward"), severity="note",
         advice="sum or select the columns of the targets, as in `log_prob.sum(-1, keepdim=True)`",
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         yield RuleFinding(
             "fail", one.target, "view", message, second, first,
-            one.value["place"] or report.model.place, advice=_TRANSPOSE,
+            one.value["place"] or script_line(report, "backward"), advice=_TRANSPOSE,
         )  # fmt: skip
     if not found:
         yield _without(report, "reshaped_axes") or passed("no view swaps the sizes of dimensions")
@@ -97,7 +98,7 @@ def _classes(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         yield RuleFinding(
             "fail", one.target, "dimension 1", message, 1, len(shape) - 1,
-            one.value["place"] or report.model.place, advice=_FLATTEN,
+            one.value["place"] or script_line(report, "backward"), advice=_FLATTEN,
         )  # fmt: skip
     if not found:
         yield _without(report, "class_dimension") or passed("no loss reads another dimension")

@@ -18,6 +18,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.trainability.losses import without_loss
+from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
@@ -95,7 +96,7 @@ def _finding(report: Report, loss: float, chance: float, guess: str, number: int
         message,
         loss,
         chance,
-        report.model.place,
+        script_line(report, "backward"),
         advice=_ABOVE if above else _BELOW,
     )
 

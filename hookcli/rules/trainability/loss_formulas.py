@@ -9,10 +9,15 @@ from hookcli.report.findings import Measurement, Severity
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.trainability.losses import without_loss
+from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 INPUTS = "loss_inputs"  # what `double_softmax` judges
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
+
+
+def _place(report: Report, one: Measurement) -> str | None:
+    return one.value["place"] or script_line(report, "backward")
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:
@@ -44,7 +49,7 @@ def _judge(
         for one in found:
             kind, message, advice = sentence(one)
             yield RuleFinding(
-                "fail", one.target, kind, message, place=one.value["place"] or report.model.place,
+                "fail", one.target, kind, message, place=_place(report, one),
                 severity=severity(one.value), advice=advice,
             )  # fmt: skip
         if not found:
@@ -140,7 +145,7 @@ def _judge_tokens(report: Report, options: Options) -> Iterator[RuleFinding]:
     for one in found:
         kind, message, advice = _targets(one)
         yield RuleFinding(
-            "fail", one.target, kind, message, place=one.value["place"] or report.model.place,
+            "fail", one.target, kind, message, place=_place(report, one),
             severity="note", advice=advice,
         )  # fmt: skip
     if not found:
@@ -154,7 +159,7 @@ def _judge_logits(report: Report, options: Options) -> Iterator[RuleFinding]:
     for one in found:
         kind, message, advice = _clipped(one)
         yield RuleFinding(
-            "fail", one.target, kind, message, place=one.value["place"] or report.model.place,
+            "fail", one.target, kind, message, place=_place(report, one),
             severity="note", advice=advice,
         )  # fmt: skip
     if not found:

@@ -109,6 +109,8 @@ def _running(files: Journaled) -> JournalReader:
         raise _ended(files)
     reader = JournalReader(files.journal)
     reader.update()
+    if not reader.header:
+        raise damaged_journal(files.journal, ValueError("it has no whole first entry"))
     is_here = reader.header.get("host") == platform.node()
     if reader.is_final or (is_here and not reader.is_running()):
         raise _ended(files)

@@ -270,3 +270,10 @@ def test_wrong_command_lines_are_refused(command, message, cli):
     done = cli(*command)
     assert done.status == 2
     assert done.error()[0].startswith(message)
+
+
+def test_a_journal_without_a_whole_first_entry_is_refused_at_once(tmp_path, cli):
+    (tmp_path / "run.json.journal").write_text("x")
+    done = cli("ask", "run.json")
+    assert done.status == 2
+    assert done.error()[0].endswith("is not a hookcli journal: it has no whole first entry")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ UNINITIALIZED = {
     "resize_",
 }  # fmt: skip
 LIFTS = {"lift_fresh", "lift_fresh_copy"}  # of Python's numbers and of foreign memory
+_BATCH_NORM = re.compile(r"_?(native_|cudnn_|miopen_)?batch_norm\w*")
 _WRITES_ALL = {"fill_", "zero_", "copy_", "normal_", "uniform_", "exponential_", "random_"}
 
 
@@ -38,8 +40,13 @@ def inputs(operation: Operation) -> Iterator[tuple[str, Any]]:
 def contributes(operation: Operation, value: torch.Tensor) -> bool:
     """Whether values of this input that are not finite reach those of the output.
 
-    False only if that is certain: an elementwise operator, or one that selects others.
+    False only if that is certain: an elementwise operator, one that selects others, or a batch norm
+    in training, which writes running statistics, but does not read them.
     """
+    if _BATCH_NORM.fullmatch(operation.name) and operation.get("training", "train"):
+        statistics = (operation.get("running_mean"), operation.get("running_var"))
+        if any(value is one for one in statistics):
+            return False
     if not is_readable(value) or value.is_complex() or operation.output.is_complex():
         return True
     name = operation.name

@@ -101,3 +101,14 @@ def finite_range(tensor: torch.Tensor) -> tuple[float | None, float | None]:
         if not plain.numel():
             return None, None
     return plain.min().item(), plain.max().item()
+
+
+def first_place(tensor: torch.Tensor) -> str:
+    """Return where the values that are not finite are, such as " in 1 of 192 values, at [8, 3]"."""
+    if tensor.layout is not torch.strided or not tensor.dim() or tensor.is_quantized:
+        return ""
+    places = (~torch.isfinite(tensor.detach())).nonzero()
+    if not len(places):
+        return ""
+    first = ", the first" if len(places) > 1 else ""
+    return f" in {len(places):,} of {tensor.numel():,} values{first} at {places[0].tolist()}"

@@ -170,6 +170,7 @@ class ScriptLines:
     optimizer: str | None
     backward: str | None
     step: str | None
+    loss: str | None = None  # that of backward, if the one that computes the loss is not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,12 @@ class FirstNonFinite:
     `what` is what was seen first: "loss" or "gradient". `layer`, `operator` and `place` name where
     it was made, as far as that could be found; `found_by` tells how: "replay" of the step, "graph"
     from the nodes of autograd between the outputs and the loss, "parameters" whose values were not
-    finite before the step, "gradients" of parameters that are not finite, or "compiled" code, which
-    hooks made write figures of layers. The layer is "" if it
-    is the root. `phase` is the phase in which it was made. `inputs` are the operator's, each with
-    its finite range. `reason` is a sentence. `batch` is the file with the batch of the step.
+    finite before the step, "gradients" of parameters that are not finite, "source" for the line of
+    the script that computes the loss, or "compiled" code, which hooks made write figures of layers.
+    The layer is "" if it is the root. `phase` is the phase in which it was made. `inputs` are the
+    operator's, each with its finite range. `reason` is a sentence, and `cause` the name of a row of
+    `hookcli.catalogue.reasons` if the inputs prove it. `batch` is the file with the batch of the
+    step.
     """
 
     record: str
@@ -99,9 +101,10 @@ class FirstNonFinite:
     place: str | None
     inputs: tuple[dict[str, Any], ...]
     reason: str | None
-    found_by: Literal["replay", "graph", "parameters", "gradients", "compiled"] | None
+    found_by: Literal["replay", "source", "graph", "parameters", "gradients", "compiled"] | None
     batch: str | None = absent()  # it is a field()
     leaves: tuple[Leaf, ...] = ()
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from hookcli.catalogue.reasons import REASONS
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.training import FirstNonFinite, TrainingReport
@@ -204,7 +205,7 @@ def _with_operator(
         )
         if kept is not None:
             return _Judge(report, checked=checked).of(kept)
-    if finding is not None and value["reason"] == "input":
+    if finding is not None and value["reason"] == "input" and (checked or finding.kind == "input"):
         return finding
     target, kind = row.target, value["at"]
     if finding is not None:
@@ -285,6 +286,8 @@ def _advice_about(first: FirstNonFinite, report: TrainingReport) -> str | None:
     """Return what to try; None for the advice of the rule, which is about an operator."""
     if first.batch is not None:
         return f"run the step again with the batch that was saved in {first.batch}"
+    if first.cause in REASONS:
+        return REASONS[first.cause].advice
     if first.operator is not None:
         return None
     if first.found_by == "parameters":

@@ -25,6 +25,9 @@ def advice_for(value: Value) -> str | None:
 def sentence(value: Value, steps: int) -> str:
     """Return the sentence: what appears first, in which layer, at which line, and why."""
     step = f" (step {value['step']})" if steps > 1 else ""
+    if value["reason"] == "input":
+        where = f"the input{value['facts'].get('name', '')} of the model"
+        return f"{where} contains {kind_of(value)}{step}: the batch is not finite"
     backward = "the backward of " if value["node"] else ""
     place = f" at {value['place']}" if value["place"] else ""
     text = f"{kind_of(value)} first appears in {backward}{_layer(value)}{place}{step}: "

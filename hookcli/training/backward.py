@@ -16,6 +16,7 @@ from hookcli.torch_private import count_dispatch_modes
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import outside_modes
 from hookcli.training.script.watched_function import caller
+from hookcli.training.source.frame_source import user_frame
 
 # They are compared by identity: the hash of a code takes longer.
 _BACKWARD, _GRAD = torch.autograd.backward.__code__, torch.autograd.grad.__code__
@@ -84,6 +85,12 @@ def running_backward(task: int) -> BackwardPass:
         inputs=_ids(values.get("inputs")),
         is_inner=name == "outputs" and bool(values.get("create_graph")),
     )
+
+
+def backward_frame() -> FrameType | None:
+    """Return the frame of the script's line that called backward on this thread; None if none."""
+    found = _outermost(sys._getframe(1))
+    return None if found is None else user_frame(caller(found[0]))
 
 
 def _value_of(start: torch.Tensor) -> torch.Tensor | float | None:

@@ -8,7 +8,13 @@ from typing import Any
 import torch
 
 from hookcli.torch_private import current_graph_task_id, execution_engine
-from hookcli.training.backward import BackwardPass, Scaler, passes_of_step, running_backward
+from hookcli.training.backward import (
+    BackwardPass,
+    Scaler,
+    backward_frame,
+    passes_of_step,
+    running_backward,
+)
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript
@@ -82,7 +88,7 @@ class BackwardPasses:
         if found.start is not None:
             node = found.start.grad_fn
             if node is not None and found.is_bad() and self._seen.first_bad is None:
-                found.graph = graph_of_loss(node, root.recent)
+                found.graph = graph_of_loss(node, root.recent, backward_frame())
             found.scale = self.scale = self.scaler.of(node)
             found.start = None  # it would keep the graph
         self._seen.passes[found.fills] += 1

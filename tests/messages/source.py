@@ -81,6 +81,7 @@ class Package:
         self.modules: dict[str, Module] = {}
         self.callables: dict[str, list[Callable_]] = defaultdict(list)
         self.calls: dict[str, list[tuple[Module, ast.Call]]] = defaultdict(list)
+        self.assigned: dict[ast.AST, dict[str, list[ast.expr]]] = {}  # by a function
         for path in sorted(root.rglob("*.py")):
             self._read(path)
         self._inherit()
@@ -194,12 +195,7 @@ class Package:
         module = scope.module
         for function in module.enclosing(node):
             if isinstance(function, FUNCTIONS):
-                local = [
-                    value
-                    for inner in ast.walk(function)
-                    for target, value in _assigned(inner)
-                    if target == node.id
-                ]
+                local = self._assigned_in(function).get(node.id)
                 if local:
                     return [(scope, value) for value in local]
         if node.id in module.constants:
@@ -209,6 +205,15 @@ class Package:
         return (
             [(scope.at(other), value) for value in other.constants.get(name, ())] if other else []
         )
+
+    def _assigned_in(self, function: ast.AST) -> dict[str, list[ast.expr]]:
+        """The expressions that a function assigns to each name."""
+        if function not in self.assigned:
+            found = self.assigned[function] = defaultdict(list)
+            for inner in ast.walk(function):
+                for target, value in _assigned(inner):
+                    found[target].append(value)
+        return self.assigned[function]
 
     def _named(self, scope: Scope, node: ast.Name) -> list[str]:
         if node.id in scope.bound:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 
@@ -41,20 +42,23 @@ PROPER = re.compile(
     r"|[A-Z]\w*[A-Z]\w*|DataLoader|Tensor\b|Module\."
 )
 
-WRITTEN = [message for message in messages() if not message.passed_on]
+
+@functools.cache
+def written():
+    return [message for message in messages() if not message.passed_on]
 
 
 def failures(role, wrong):
     return [
         f"{message.place}: {message.text}"
-        for message in WRITTEN
+        for message in written()
         if message.role in role and wrong(message)
     ]
 
 
 def test_there_are_messages_to_check():
     """The collector sees what it is made for: a known message, and a hint that a function makes."""
-    texts = {message.text for message in WRITTEN}
+    texts = {message.text for message in written()}
     assert len(texts) > 700
     assert any(text.startswith("try ‹") for text in texts)
     assert "--update-baseline requires --baseline" in texts
@@ -90,7 +94,7 @@ def test_each_message_keeps_the_rules(rule):
 def test_a_message_is_written_in_one_place():
     """The same words in two files are a function or a constant that is missing."""
     homes = defaultdict(set)
-    for message in WRITTEN:
+    for message in written():
         words = re.findall("[a-z]{2,}", VALUE.sub("", message.text))
         if message.role in {"message", "note"} and len(words) > 1:
             homes[re.sub("‹[^›]*›", "‹›", message.text)].add(message.home)

@@ -56,14 +56,15 @@ def first_of(births: Sequence[Birth]) -> tuple[Birth, Birth | None] | None:
     """Return the birth that led to these, and the one that made NaN of it, if it made Inf.
 
     What was computed from finite values comes first, then NaN that was made of a given Inf, such
-    as a mask, and last what was given.
+    as a mask, and last what was given: an input before a buffer that it may have changed.
     """
     behind = _behind(births)
     if not behind:
         return None
     computed = [birth for birth in behind if not birth.given and not birth.sources]
     made_nan = [birth for birth in behind if not birth.given and birth.sources]
-    first = (computed or made_nan or behind)[0]
+    given = sorted(behind, key=lambda birth: birth.reason is None or birth.reason[0] != "input")
+    first = (computed or made_nan or given)[0]
     if first.has_nan:
         return first, None
     then = next((b for b in made_nan if first in _behind([b]) and b is not first), None)

@@ -55,7 +55,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     for measurement in found:
         message, advice = _sentence(measurement)
         kind = f"{measurement.value['gets']} in {measurement.value['loss']}"
-        place = measurement.value["place"] or script_line(report, "backward")
+        place = measurement.value["place"] or script_line(report, "loss")
         yield RuleFinding("fail", measurement.target, kind, message, place=place, advice=advice)
     if not found:
         yield without_loss(report) or passed("no loss gets probabilities instead of logits")

@@ -41,7 +41,7 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         yield RuleFinding(
             "fail", one.target, what, message, pairs, math.prod(first),
-            one.value["place"] or script_line(report, "backward"), advice=_SAME_SHAPE,
+            one.value["place"] or script_line(report, "loss"), advice=_SAME_SHAPE,
         )  # fmt: skip
     if not found:
         yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
@@ -63,7 +63,7 @@ def _widened(report: Report, one: Measurement) -> RuleFinding:
     )
     return RuleFinding(
         "fail", one.target, "columns", message, columns, 1,
-        one.value["place"] or script_line(report, "backward"), severity="note",
+        one.value["place"] or script_line(report, "loss"), severity="note",
         advice="sum or select the columns of the targets, as in `log_prob.sum(-1, keepdim=True)`",
     )  # fmt: skip
 
@@ -80,7 +80,7 @@ def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         yield RuleFinding(
             "fail", one.target, "view", message, second, first,
-            one.value["place"] or script_line(report, "backward"), advice=_TRANSPOSE,
+            one.value["place"] or script_line(report, "loss"), advice=_TRANSPOSE,
         )  # fmt: skip
     if not found:
         yield _without(report, "reshaped_axes") or passed("no view swaps the sizes of dimensions")
@@ -96,10 +96,12 @@ def _classes(report: Report, options: Options) -> Iterator[RuleFinding]:
             f"cross_entropy reads the classes of shape {shape} from dimension 1, and {where} has "
             f"its {shape[-1]} outputs in the last dimension"
         )
+        place = one.value["place"]  # of the layer: the loss is what must change
+        if place is None or report.training is not None:
+            place = script_line(report, "loss")
         yield RuleFinding(
-            "fail", one.target, "dimension 1", message, 1, len(shape) - 1,
-            one.value["place"] or script_line(report, "backward"), advice=_FLATTEN,
-        )  # fmt: skip
+            "fail", one.target, "dimension 1", message, 1, len(shape) - 1, place, advice=_FLATTEN
+        )
     if not found:
         yield _without(report, "class_dimension") or passed("no loss reads another dimension")
 

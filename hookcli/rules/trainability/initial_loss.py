@@ -96,7 +96,7 @@ def _finding(report: Report, loss: float, chance: float, guess: str, number: int
         message,
         loss,
         chance,
-        script_line(report, "backward"),
+        script_line(report, "loss"),
         advice=_ABOVE if above else _BELOW,
     )
 

@@ -17,7 +17,7 @@ LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs"
 
 
 def _place(report: Report, one: Measurement) -> str | None:
-    return one.value["place"] or script_line(report, "backward")
+    return one.value["place"] or script_line(report, "loss")
 
 
 def _found(report: Report, probe: str) -> list[Measurement]:

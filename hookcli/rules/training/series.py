@@ -22,8 +22,8 @@ NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
 
-def script_line(report: Report, of: Literal["optimizer", "backward", "step"]) -> str | None:
-    """Return the line of the script that makes an optimizer, a backward pass or a step.
+def script_line(report: Report, of: Literal["optimizer", "backward", "step", "loss"]) -> str | None:
+    """Return the line of the script that makes an optimizer, a loss, a backward pass or a step.
 
     If it is not known, as in reports of version 0.1, it is that of the model.
     """

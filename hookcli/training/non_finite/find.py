@@ -216,14 +216,8 @@ def _from_gradients(
 
 def _of_script(graph: ScriptLossGraph | None, place: str | None) -> NonFiniteValue:
     """Return what is known of a loss that is not finite although the outputs are."""
-    reason = "the outputs of the model are finite, but the loss that the script computes is not"
-    operators = () if graph is None else graph.operators
-    suspects = () if graph is None else graph.suspects
-    if operators:
-        reason += f"; its operators are {join_names(operators)}"
-    if len(suspects) == 1 and len(operators) > 1:
-        reason += f", of which {suspects[0]} is the likely one"
-    operator = suspects[0] if len(suspects) == 1 else None
-    return NonFiniteValue(
-        "loss", None, operator, place, (), reason, "graph" if operator else "replay"
-    )
+    reason = "the outputs of the model are finite; what the script computes of them is not"
+    if graph is not None and graph.operators:
+        reason += f", by {join_names(graph.operators)}"
+    place = place if graph is None else graph.place or place
+    return NonFiniteValue("loss", None, None, place, (), reason, "replay")

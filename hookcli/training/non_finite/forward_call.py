@@ -15,7 +15,7 @@ from hookcli.torch_private import disable_current_modes, next_sequence_nr
 from hookcli.training.non_finite.generators import Generators
 
 _MOST_ELEMENTS = 1 << 16  # of the gradient of an output that is kept
-FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients", "compiled"]
+FoundBy: TypeAlias = Literal["replay", "source", "graph", "parameters", "gradients", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,7 @@ class NonFiniteValue:
     notes: tuple[str, ...] = ()
     leaves: tuple[Leaf, ...] = ()
     call: int = 0
+    cause: str | None = None
 
     def as_first(
         self, record: str, step: int, what: Literal["loss", "gradient"], batch: str | None
@@ -166,4 +167,5 @@ class NonFiniteValue:
             found_by=self.found_by,
             batch=batch,
             leaves=self.leaves,
+            cause=self.cause,
         )

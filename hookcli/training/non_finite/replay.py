@@ -27,7 +27,7 @@ from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.eager import EagerModel
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.operators.finite import counts_of, described
+from hookcli.operators.finite import counts_of, described, first_place
 from hookcli.rules.first_operator import explanation, kind_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
@@ -220,6 +220,7 @@ class _Once:
             explanation(value, inputs=False),
             "replay",
             tuple(self._notes),
+            cause=value["reason"],
         )
 
     def _given(self, value: dict[str, Any]) -> NonFiniteValue:
@@ -235,7 +236,7 @@ class _Once:
         tensor = tensors.get(name)
         with disable_current_modes():
             rows = () if tensor is None else (facts_row(described(name, tensor)),)
-            at = "" if tensor is None else _first_place(tensor)
+            at = "" if tensor is None else first_place(tensor)
         return NonFiniteValue(
             "forward",
             name.rpartition(".")[0] if kind != "input" else "",
@@ -243,6 +244,7 @@ class _Once:
             reason=f"{where} contains {kind_of(value)}{at}",
             found_by="replay",
             notes=tuple(self._notes),
+            cause=kind,
         )
 
     @property
@@ -260,22 +262,12 @@ class _Once:
         return (names[number] if number < len(names) else position[0]) + path[position.end() :]
 
 
-def _first_place(tensor: torch.Tensor) -> str:
-    """Return where the values that are not finite are, such as " in 1 of 192 values, at [8, 3]"."""
-    if tensor.layout is not torch.strided or not tensor.dim() or tensor.is_quantized:
-        return ""
-    places = (~torch.isfinite(tensor.detach())).nonzero()
-    if not len(places):
-        return ""
-    first = ", the first" if len(places) > 1 else ""
-    return f" in {len(places):,} of {tensor.numel():,} values{first} at {places[0].tolist()}"
-
-
 def _nothing(*_: torch.Tensor) -> None:
     return None
 
 
-_NAMES = ("phase", "layer", "operator", "place", "inputs", "reason", "found_by", "notes", "call")
+_NAMES = ("phase", "layer", "operator", "place", "inputs", "reason", "found_by", "notes", "call",
+          "cause")  # fmt: skip
 
 
 def encode(found: NonFiniteValue | None) -> bytes:

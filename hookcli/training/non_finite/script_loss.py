@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
 
-from hookcli.operators.finite import counts_of, described, is_readable
+from hookcli.operators.finite import counts_of, described, first_place, is_readable
 from hookcli.operators.gradients import forward_name
 from hookcli.operators.names import written
 from hookcli.operators.nodes import node_name
@@ -21,7 +22,9 @@ from hookcli.operators.reasons import Operation, why
 from hookcli.rules.first_operator import explanation
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
+from hookcli.training.non_finite.loss_expression import bad_part
 from hookcli.training.non_finite.plain_rows import facts_row
+from hookcli.training.source.frame_source import loss_place
 
 _MOST_NODES = 2_000
 _aten = torch.ops.aten
@@ -102,10 +105,6 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "Add": ("alpha",),
     "Sub": ("alpha",),
 }  # fmt: skip
-_SUSPECTS = {
-    "Log", "Log2", "Log10", "Log1P", "Acos", "Asin", "Acosh", "Atanh", "Exp", "Expm1", "Sqrt",
-    "Rsqrt", "Reciprocal", "Div", "Pow", "Sinh", "Std", "Var", "NllLoss", "NllLoss2D", "Xlogy",
-}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -121,7 +120,8 @@ class LossNode:
 class ScriptLossGraph:
     """The nodes from the outputs of roots to a loss, each after those of its inputs.
 
-    `found` is the operator that made the loss not finite, if tensors that nodes saved show it.
+    `found` is what made the loss not finite, if the source of the script or tensors that nodes
+    saved show it. `place` is the line that computes the loss.
     """
 
     nodes: list[LossNode]
@@ -134,25 +134,23 @@ class ScriptLossGraph:
         named = (_FUNCTIONS.get(node.name) for node in self.nodes)
         return tuple(dict.fromkeys(written(func) for func in named if func is not None))
 
-    @property
-    def suspects(self) -> tuple[str, ...]:
-        """The operators that can return NaN or Inf for inputs of any size."""
-        names = dict.fromkeys(node.name for node in self.nodes if node.name in _SUSPECTS)
-        return tuple(written(_FUNCTIONS[name]) for name in names)
 
-
-def graph_of_loss(start: Any, calls: Sequence[ForwardCall]) -> ScriptLossGraph:
+def graph_of_loss(
+    start: Any, calls: Sequence[ForwardCall], frame: FrameType | None = None
+) -> ScriptLossGraph:
     """Return the graph of a loss that is not finite; `start` is its node.
 
-    It references no tensor and no node. The nodes that a call of a root made are not in it.
+    It references no tensor and no node. The nodes that a call of a root made are not in it. `frame`
+    is that of the script's line that calls backward.
     """
-    place = next((c.backward_place for c in calls if c.backward_place), None)
+    place = loss_place(frame) or next((c.backward_place for c in calls if c.backward_place), None)
     with torch.no_grad(), disable_current_modes():
         nodes = _after_root(start, calls)
         values = _values(nodes)
         numbers = {node: i for i, node in enumerate(nodes)}
         graph = ScriptLossGraph([_plain(node, numbers, calls) for node in nodes], place)
-        for node in nodes:
+        graph.found = None if frame is None else bad_part(frame)
+        for node in () if graph.found is not None else nodes:
             graph.found = _judge(node, values)
             if graph.found is not None:
                 graph.found.place = place
@@ -290,7 +288,10 @@ def _judge(node: Any, values: dict[Any, torch.Tensor]) -> NonFiniteValue | None:
         if inputs[key] is None and other in values:
             inputs[key] = values[other]
     known = {key: value for key, value in inputs.items() if value is not None}
-    if any(is_readable(value) and counts_of(value) is not None for value in known.values()):
+    given = _given_value(name, node, known)
+    if given is not None:
+        return given
+    if any(map(_is_bad, known.values())):
         return None
     divisor = known.get("other")
     if name == "Div" and isinstance(divisor, torch.Tensor) and "self" not in known:
@@ -311,6 +312,27 @@ def _judge(node: Any, values: dict[Any, torch.Tensor]) -> NonFiniteValue | None:
     if "self" in known and output is not None:
         reason = why(Operation(func, (known["self"],), {}, output))
     return _found(func, known, reason, counts)
+
+
+def _given_value(name: str, node: Any, known: dict[str, Any]) -> NonFiniteValue | None:
+    """Return an input that is not finite and has no gradient, if the others are finite."""
+    bad = {key: value for key, value in known.items() if _is_bad(value)}
+    inside = dict(zip(("self", "other"), (other for other, _ in node.next_functions), strict=False))
+    if len(bad) != 1 or inside.get(next(iter(bad)), node) is not None or name not in _FUNCTIONS:
+        return None
+    [tensor] = bad.values()
+    counts = counts_of(tensor) or {}
+    kind = "NaN" if counts["nans"] else "Inf" if counts["infs"] else "-Inf"
+    operator = written(_FUNCTIONS[name])
+    reason = (
+        f"`{operator}` got {kind} from a tensor without a gradient{first_place(tensor)}: data, or "
+        "a detached value"
+    )
+    return NonFiniteValue("loss", None, operator, None, _rows(known), reason, "graph")
+
+
+def _is_bad(value: Any) -> bool:
+    return is_readable(value) and counts_of(value) is not None
 
 
 def _again(name: str, node: Any, known: dict[str, Any]) -> Operation | None:
@@ -353,4 +375,13 @@ def _found(func: Any, known: dict[str, Any], reason: Any, counts: dict[str, int]
         **{key: counts.get(key, 0) for key in ("nans", "infs", "minus_infs")},
     }
     text = explanation(value, inputs=False)
-    return NonFiniteValue("loss", None, written(func), None, rows, text, "graph")
+    return NonFiniteValue(
+        "loss",
+        None,
+        written(func),
+        None,
+        rows,
+        text,
+        "graph",
+        cause=None if reason is None else reason[0],
+    )

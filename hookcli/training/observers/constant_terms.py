@@ -14,15 +14,10 @@ from hookcli.engine.probes.user_code import definition_of
 from hookcli.models import places
 from hookcli.models.scripted import is_scripted
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_source import (
-    additions,
-    called_functions,
-    number_terms,
-    terms,
-    user_frame,
-)
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
+from hookcli.training.source.loss_source import additions, called_functions, number_terms, terms
 
 _LOOKS = 2  # of each line
 _DEEP = 6  # assignments and calls that are followed

@@ -15,7 +15,6 @@ from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.norms import gradient_norm, local, outside_modes
 from hookcli.training.observers.clipping import clipped_parameters
-from hookcli.training.observers.loss_source import Term, new_leaf, terms, user_frame
 from hookcli.training.observers.observer import (
     LookSchedule,
     Observer,
@@ -24,6 +23,8 @@ from hookcli.training.observers.observer import (
 )
 from hookcli.training.records import Record, parameters_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
+from hookcli.training.source.loss_source import Term, new_leaf, terms
 
 _MOST = 64  # uses that are waited for
 _LEAST = 2  # times that something was looked at

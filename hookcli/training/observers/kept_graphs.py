@@ -9,9 +9,9 @@ import torch
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 _ADD = "AddBackward0"
 _LEAST = 8  # terms of a sum

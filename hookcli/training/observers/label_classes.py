@@ -14,10 +14,10 @@ from hookcli.models import module_tree, places
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.observers.token_match import NLL, matches_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 SAMPLES, CLASSES = "batch_samples", "loss_classes"  # measurements
 _REGRESSION = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",

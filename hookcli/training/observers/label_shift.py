@@ -15,12 +15,12 @@ from hookcli.training.backward import only_tensor
 from hookcli.training.non_finite.find import obstacle_of
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.isolated import run_isolated
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.observers.token_match import NLL, TokenMatch, matches_of, rows_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.own_imports import own_imports
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 _LOOKS = 2  # of each line
 _PATIENCE = 20.0  # seconds

@@ -43,21 +43,20 @@ from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_inputs import LOOKS, negated
-from hookcli.training.observers.loss_source import (
+from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.records import parameters_of
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import current_value, loss_place, user_frame
+from hookcli.training.source.loss_source import (
     Term,
     calls_in,
-    current_value,
     graded_weight,
     loss_function,
     sign_of_entropy,
     terms,
     unread_terminal,
-    user_frame,
 )
-from hookcli.training.observers.observer import LookSchedule, Observer, line_of
-from hookcli.training.records import parameters_of
-from hookcli.training.root_watch import RootWatch
-from hookcli.training.script.watched_function import TorchCall
 
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
@@ -103,7 +102,7 @@ class LossLook(Observer):
         frame = user_frame(call.frame)
         if frame is None or start is None or start.grad_fn is None:
             return
-        place = places.of_frame(frame)
+        place = loss_place(frame)
         looks = self._looks[place] = self._looks.get(place, 0) + 1
         self.facts.look("loss_values")
         with torch.no_grad(), disable_current_modes():

@@ -13,9 +13,10 @@ from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nod
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_source import called_functions, user_frame
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
+from hookcli.training.source.loss_source import called_functions
 
 _REVERSAL = re.compile(r"revers|grl", re.IGNORECASE)
 _LEAST = 2  # looks

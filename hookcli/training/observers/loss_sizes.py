@@ -13,10 +13,10 @@ from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nod
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 _FIRST, _OFTEN = 3, 10  # looks at a line: the first ones, and then one in ten, in a hundred, …
 _MOST = 1 << 20  # elements of a tensor that is read

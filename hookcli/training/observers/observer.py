@@ -11,10 +11,10 @@ from typing import Any
 from hookcli.report.rows.events import number
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.records import Record
 from hookcli.training.roots import name_of
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 _MOST = 200  # facts of one kind that are kept
 _LOOKED_AT = frozenset(

@@ -9,10 +9,10 @@ from typing import Any
 from hookcli.models import places
 from hookcli.report.steps import ScriptLines
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.observers.loss_source import user_frame
 from hookcli.training.observers.observer import FactCounts, Observer, line_of
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import loss_place, user_frame
 
 _MOST = 1_000  # optimizers whose lines are kept
 
@@ -25,6 +25,7 @@ class LinesOfRecords(Observer):
     def __init__(self, facts: FactCounts, seen: ObservedScript) -> None:
         super().__init__(facts, seen)
         self._backward: tuple[str, int] | None = None  # the last one
+        self._losses: dict[tuple[str, int] | None, str | None] = {}  # by the lines of backward
         self._optimizers: dict[int, str] = {}  # by their ids
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
@@ -33,8 +34,10 @@ class LinesOfRecords(Observer):
             self._optimizers[id(optimizer)] = place
 
     def backward(self, call: TorchCall) -> None:
-        """Note the line of a backward pass."""
+        """Note the line of a backward pass, and that of its loss."""
         self._backward = line_of(call)
+        if self._backward not in self._losses and len(self._losses) < _MOST:
+            self._losses[self._backward] = loss_place(user_frame(call.frame))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note the lines of records whose first step begins."""
@@ -44,13 +47,15 @@ class LinesOfRecords(Observer):
                     optimizer=self._optimizers.get(id(optimizer)),
                     backward=_place(self._backward),
                     step=places.of_frame(user_frame(sys._getframe(1))),
+                    loss=self._losses.get(self._backward),
                 )
 
     def finish(self) -> None:
         """Note the line of the backward passes of roots that no optimizer trains."""
         for by_hand in self.seen.by_hand.values():
             if by_hand.record.lines is None:
-                by_hand.record.lines = ScriptLines(None, _place(self._backward), None)
+                loss = self._losses.get(self._backward)
+                by_hand.record.lines = ScriptLines(None, _place(self._backward), None, loss)
 
 
 def _place(line: tuple[str, int] | None) -> str | None:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hookcli.models import places
-from hookcli.training.observers.loss_source import unread_tensors, user_frame
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.observers.weight_writes import own_sources, parsed
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
+from hookcli.training.source.loss_source import unread_tensors
 
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
 _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over

@@ -188,12 +188,38 @@ def test_a_freed_graph_runs_again_on_the_outputs_of_the_replay(name):
     assert all(row["finite"] for row in found.inputs)
 
 
-def test_a_freed_graph_with_unknown_values_names_the_likely_operator():
+def test_a_freed_graph_with_unknown_values_names_its_operators():
     """The 2.0 of the script is not kept by autograd, so that the log cannot be repeated."""
     loss_of = lambda out: (out * 0 - 2.0).log().sum()  # noqa: E731
     found = asked_at(Net(torch.relu), batch(), loss_of, freed=True)
-    assert (found.phase, found.operator, found.inputs) == ("loss", "torch.log", ())
-    assert "of which torch.log is the likely one" in found.reason
+    assert (found.phase, found.operator, found.inputs) == ("loss", None, ())
+    assert "by torch.mul, torch.sub, torch.log and 1 more" in found.reason
+
+
+def test_nan_of_the_batch_is_not_blamed_on_the_statistics_that_it_changed():
+    """The replay begins after the forward, when the running statistics have the NaN too."""
+    net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    x = torch.ones(5, 4)
+    x[3, 1] = math.nan
+    found = asked_at(net, x)
+    assert (
+        found.reason == "the argument input of the batch contains NaN in 1 of 20 values at [3, 1]"
+    )
+    assert (found.layer, found.cause, found.found_by) == ("", "input", "replay")
+
+
+def test_statistics_that_a_forward_reads_are_blamed():
+    net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4).eval())
+    net[1].running_mean[2] = math.inf
+    found = asked_at(net, torch.ones(5, 4))
+    assert (found.layer, found.cause) == ("1", "buffer")
+
+
+def test_a_factor_without_a_gradient_is_named_as_such():
+    loss_of = lambda out: (out * torch.tensor([1.0, math.nan, 1.0, 1.0])).sum()  # noqa: E731
+    found = asked_at(Net(torch.relu), batch(), loss_of)
+    assert (found.phase, found.operator, found.found_by) == ("loss", "torch.mul", "graph")
+    assert "got NaN from a tensor without a gradient in 1 of 4 values at [1]" in found.reason
 
 
 def test_a_loss_that_no_saved_tensor_explains_is_said_to_be_the_scripts():

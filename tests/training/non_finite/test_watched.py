@@ -55,8 +55,8 @@ def loop(model, batches, loss_of=torch.Tensor.sum, every=1):
     def train():
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for i, x in enumerate(batches, 1):
-            loss = loss_of(model(x))
-            loss.backward()  # backward
+            loss = loss_of(model(x))  # the loss
+            loss.backward()
             if i % every == 0:
                 optimizer.step()
                 optimizer.zero_grad()
@@ -94,11 +94,11 @@ def test_a_small_batch_in_containers_is_kept_until_the_step():
     assert (first.step, first.layer, first.found_by) == (0, "bad.part", "replay")
 
 
-def test_the_loss_of_the_script_is_named_with_the_line_of_backward():
+def test_the_loss_of_the_script_is_named_with_its_line():
     model = nn.Sequential(Net(torch.relu), Part(lambda x: x * 0))
     first = watched(loop(model, [batch()], lambda out: out.log().mean())).first_non_finite
     lines, start = inspect.getsourcelines(loop)
-    line = start + next(i for i, text in enumerate(lines) if text.endswith("# backward\n"))
+    line = start + next(i for i, text in enumerate(lines) if text.endswith("# the loss\n"))
     assert (first.phase, first.layer, first.operator) == ("loss", None, "torch.log")
     assert first.place.endswith(f"{HERE}:{line}")
     assert first.reason == "`torch.log` got 0"

@@ -11,7 +11,6 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FrameType
 from typing import Any
 
@@ -20,6 +19,15 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.torch_private import LossBase
+from hookcli.training.source.frame_source import (
+    assigned,
+    body_of,
+    called_backward,
+    current_value,
+    own_nodes,
+    tree_of,
+    value_of,
+)
 
 _MOST_ASSIGNMENTS = 8  # that are followed from one name to another
 _NOTHING: Any = object()
@@ -46,132 +54,13 @@ class Term:
     detached: tuple[str, int] | None = None
 
 
-@lru_cache(maxsize=64)
-def _tree(filename: str, _size: int) -> ast.Module | None:
-    source = "".join(linecache.getlines(filename))
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the script itself, from a frame outwards."""
-    while frame is not None and not places.is_user(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def _body_of(frame: FrameType) -> ast.AST | None:
-    """Return the function that a frame runs, or the module."""
-    filename = frame.f_code.co_filename
-    tree = _tree(filename, len(linecache.getlines(filename)))
-    if tree is None or frame.f_code.co_name == "<module>":
-        return tree
-    first = frame.f_code.co_firstlineno
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
-            node.name == frame.f_code.co_name
-        ):
-            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if start <= first <= node.lineno:
-                return node
-    return None
-
-
-def _own_nodes(body: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without those of functions inside of it."""
-    todo = list(ast.iter_child_nodes(body))
-    for node in todo:  # grows meanwhile
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            todo += ast.iter_child_nodes(node)
-
-
-def value_of(node: ast.AST, frame: FrameType) -> Any:
-    """Return the value of a name, or of plain attributes of it; `None` if there is none."""
-    found = _value(node, frame)
-    return None if found is _NOTHING else found
-
-
-def _value(node: ast.AST, frame: FrameType) -> Any:
-    if isinstance(node, ast.Name):
-        for scope in (frame.f_locals, frame.f_globals):
-            if node.id in scope:
-                return scope[node.id]
-        return _NOTHING
-    if isinstance(node, ast.Attribute):
-        owner = _value(node.value, frame)
-        if owner is _NOTHING:
-            return _NOTHING
-        names: Any = getattr(owner, "__dict__", None)
-        if not isinstance(names, dict) and type(names).__name__ != "mappingproxy":
-            return _NOTHING
-        if node.attr in names:
-            return names[node.attr]
-        modules = names.get("_modules")
-        if isinstance(modules, dict) and node.attr in modules:
-            return modules[node.attr]
-    return _NOTHING
-
-
-def _called(body: ast.AST, line: int) -> ast.expr | None:
-    """Return the expression whose `backward` is called on a line."""
-    for node in _own_nodes(body):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "backward"
-            and node.lineno <= line <= (node.end_lineno or node.lineno)
-            and not node.args
-        ):
-            return _unscaled(node.func.value)
-    return None
-
-
-def _unscaled(node: ast.expr) -> ast.expr:
-    """Return what a GradScaler scales: `loss` of `scaler.scale(loss)`."""
-    called = node.func if isinstance(node, ast.Call) else None
-    if isinstance(node, ast.Call) and isinstance(called, ast.Attribute):
-        return node.args[0] if called.attr == "scale" and len(node.args) == 1 else node
-    return node
-
-
-def _assigned(body: ast.AST, name: str, before: int) -> ast.expr | None:
-    """Return the expression of the last assignment to a name before a line.
-
-    None if that is not the only thing that gives it its value, such as `loss += ...`.
-    """
-    last: ast.AST | None = None
-    for node in _own_nodes(body):
-        if getattr(node, "lineno", before) >= before or not _assigns(node, name):
-            continue
-        if last is None or node.lineno > last.lineno:  # type: ignore[attr-defined]
-            last = node
-    if isinstance(last, ast.Assign) and len(last.targets) == 1:
-        return last.value if isinstance(last.targets[0], ast.Name) else None
-    return None
-
-
-def _assigns(node: ast.AST, name: str) -> bool:
-    targets: list[Any] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For | ast.NamedExpr):
-        targets = [node.target]
-    elif isinstance(node, ast.With):
-        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
-    inside = (one for target in targets for one in ast.walk(target))
-    return any(isinstance(one, ast.Name) and one.id == name for one in inside)
-
-
 def terms(frame: FrameType) -> list[Term]:
     """Return the terms of the loss whose backward a line of the script calls; [] if unknown.
 
     Only names are terms, and products of them with numbers.
     """
-    body = _body_of(frame)
-    start = None if body is None else _called(body, frame.f_lineno)
+    body = body_of(frame)
+    start = None if body is None else called_backward(body, frame.f_lineno)
     if body is None or start is None:
         return []
     found: list[Term] = []
@@ -201,7 +90,7 @@ def _add_terms(
     value = value_of(node, frame)
     if not isinstance(value, torch.Tensor):
         return
-    made = _assigned(body, node.id, line) if isinstance(node, ast.Name) else None
+    made = assigned(body, node.id, line) if isinstance(node, ast.Name) else None
     if made is not None and deep and _is_sum(made):
         _add_terms(made, body, frame, made.lineno, found, deep - 1)
         return
@@ -218,7 +107,7 @@ def _detached(node: ast.expr, body: ast.AST, deep: int) -> tuple[str, int] | Non
             return f"{text}()" if one.attr == "detach" else text, one.lineno
     for one in ast.walk(node):
         if isinstance(one, ast.Name) and deep:
-            made = _assigned(body, one.id, node.lineno)
+            made = assigned(body, one.id, node.lineno)
             found = None if made is None else _detached(made, body, deep - 1)
             if found is not None:
                 return found
@@ -247,8 +136,8 @@ def number_terms(frame: FrameType) -> list[tuple[str, int]]:
 
     A number that is only a factor is none.
     """
-    body = _body_of(frame)
-    start = None if body is None else _called(body, frame.f_lineno)
+    body = body_of(frame)
+    start = None if body is None else called_backward(body, frame.f_lineno)
     if body is None or start is None:
         return []
     return list(_numbers(start, body, frame, frame.f_lineno, _MOST_ASSIGNMENTS))
@@ -259,7 +148,7 @@ def _numbers(
 ) -> Iterator[tuple[str, int]]:
     if _is_number(node, frame):
         for one in ast.walk(node):
-            made = _assigned(body, one.id, line) if isinstance(one, ast.Name) else None
+            made = assigned(body, one.id, line) if isinstance(one, ast.Name) else None
             if made is not None and _is_number_of_loss(made, frame):
                 yield ast.unparse(one), made.lineno
         return
@@ -269,7 +158,7 @@ def _numbers(
     elif _is_number_of_loss(node, frame):
         yield ast.unparse(node), node.lineno
     elif isinstance(node, ast.Name) and deep:
-        made = _assigned(body, node.id, line)
+        made = assigned(body, node.id, line)
         if made is not None and _is_sum(made):
             yield from _numbers(made, body, frame, made.lineno, deep - 1)
 
@@ -291,10 +180,10 @@ def _is_number_of_loss(node: ast.expr, frame: FrameType) -> bool:
 
 def additions(frame: FrameType, name: str) -> list[ast.expr]:
     """Return what the function that runs adds to a variable, as in `total += x`."""
-    body = _body_of(frame)
+    body = body_of(frame)
     return [
         node.value
-        for node in (_own_nodes(body) if body is not None else ())
+        for node in (own_nodes(body) if body is not None else ())
         if isinstance(node, ast.AugAssign)
         and isinstance(node.op, ast.Add)
         and isinstance(node.target, ast.Name)
@@ -312,12 +201,12 @@ def calls_in(node: ast.AST | None) -> Iterator[ast.Call]:
 
 def argument_of_call(frame: FrameType, method: str) -> ast.expr | None:
     """Return the first argument of the only call of a method on the line that a frame runs."""
-    body = _body_of(frame)
+    body = body_of(frame)
     if body is None:
         return None
     found = [
         node.args[0] if node.args else next((k.value for k in node.keywords), None)
-        for node in _own_nodes(body)
+        for node in own_nodes(body)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == method
@@ -340,10 +229,10 @@ def loss_function(node: ast.Call, frame: FrameType) -> Any:
 
 def kind_of_value(node: ast.expr, frame: FrameType) -> str | None:
     """Return "loss" if an expression, or the assignment to its name, calls a loss function."""
-    body = _body_of(frame)
+    body = body_of(frame)
     made = unwrapped(node)
     if isinstance(made, ast.Name) and body is not None:
-        made = unwrapped(_assigned(body, made.id, frame.f_lineno))
+        made = unwrapped(assigned(body, made.id, frame.f_lineno))
     if isinstance(made, ast.Call) and loss_function(made, frame) is not None:
         return "loss"
     return None
@@ -360,38 +249,18 @@ def unwrapped(node: ast.expr | None) -> ast.expr | None:
     return node
 
 
-def current_value(
-    node: ast.expr | str, frame: FrameType, line: int | None = None
-) -> torch.Tensor | None:
-    """Return the tensor that a name had on a line: None if it was assigned after that, or is none.
-
-    Also that of a name with methods that keep its values, such as `detach`.
-    """
-    expression = ast.parse(node, mode="eval").body if isinstance(node, str) else node
-    if not isinstance(expression, ast.Name | ast.Attribute):
-        return None
-    body = _body_of(frame)
-    if line is not None and isinstance(expression, ast.Name) and body is not None:
-        for other in _own_nodes(body):
-            at = getattr(other, "lineno", 0)
-            if line < at <= frame.f_lineno and _assigns(other, expression.id):
-                return None
-    value = value_of(expression, frame)
-    return value if isinstance(value, torch.Tensor) else None
-
-
 def sign_of_entropy(frame: FrameType) -> tuple[str, int, int] | None:
     """Return the name, line and sign of the entropy of a policy in the loss whose backward runs.
 
     A policy is a distribution of torch.distributions, with a log_prob of its own samples in the
     same function. None if there is none, or if its sign is not known.
     """
-    body = _body_of(frame)
-    start = None if body is None else _called(body, frame.f_lineno)
+    body = body_of(frame)
+    start = None if body is None else called_backward(body, frame.f_lineno)
     if body is None or start is None:
         return None
     for name, line, sign in _signed(start, body, frame, frame.f_lineno, 1, _MOST_ASSIGNMENTS):
-        made = unwrapped(_assigned(body, name, line))
+        made = unwrapped(assigned(body, name, line))
         policy = _method_of(made, "entropy")
         if policy is None or not _is_policy(policy, body, frame):
             continue
@@ -419,7 +288,7 @@ def _is_policy(policy: ast.expr, body: ast.AST, frame: FrameType) -> bool:
     text = ast.unparse(policy)
     used = {
         node.func.attr
-        for node in _own_nodes(body)
+        for node in own_nodes(body)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and ast.unparse(node.func.value) == text
@@ -433,7 +302,7 @@ def _signed(
     """Yield the names in a sum with their lines and signs, as far as these are known."""
     node = unwrapped(node) or node
     if isinstance(node, ast.Name):
-        made = _assigned(body, node.id, line)
+        made = assigned(body, node.id, line)
         if made is not None and deep and _is_sum(unwrapped(made) or made):
             yield from _signed(made, body, frame, made.lineno, sign, deep - 1)
         else:
@@ -478,8 +347,8 @@ def unread_terminal(frame: FrameType) -> tuple[str, int] | None:
     It is one of several names that a batch is unpacked to, and no line of the function reads it.
     The line is that of the target: a reward plus a discount times a value.
     """
-    body = _body_of(frame)
-    nodes = list(_own_nodes(body)) if body is not None else []
+    body = body_of(frame)
+    nodes = list(own_nodes(body)) if body is not None else []
     names = [
         target.elts
         for node in nodes
@@ -512,8 +381,8 @@ def graded_weight(frame: FrameType) -> tuple[str, int] | None:
 
     It is a tensor with an entry for each action, in the function whose line calls backward.
     """
-    body = _body_of(frame)
-    for node in _own_nodes(body) if body is not None else ():
+    body = body_of(frame)
+    for node in own_nodes(body) if body is not None else ():
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
             continue
         for policy, other in ((node.left, node.right), (node.right, node.left)):
@@ -532,9 +401,9 @@ def graded_weight(frame: FrameType) -> tuple[str, int] | None:
 
 def called_functions(frame: FrameType) -> list[Any]:
     """Return the user's functions and modules that the function of a frame calls by name."""
-    body = _body_of(frame)
+    body = body_of(frame)
     found = []
-    for node in _own_nodes(body) if body is not None else ():
+    for node in own_nodes(body) if body is not None else ():
         if isinstance(node, ast.Call):
             called = value_of(node.func, frame)
             if callable(called) and not isinstance(called, type):
@@ -549,7 +418,7 @@ def new_leaf(place: str) -> tuple[str, str] | None:
     """
     shown = place.rpartition(":")[0]
     file = next((name for name in linecache.cache if places.show(name) == shown), None)
-    tree = None if file is None else _tree(file, len(linecache.getlines(file)))
+    tree = None if file is None else tree_of(file, len(linecache.getlines(file)))
     found = []
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Call):
@@ -576,7 +445,7 @@ def unread_tensors(frame: FrameType) -> list[tuple[str, int]]:
     Only names that one assignment gives alone, and not those that begin with an underscore.
     Variables of a module that others may import are not known.
     """
-    body = _body_of(frame)
+    body = body_of(frame)
     is_module = frame.f_code.co_name == "<module>"
     if body is None or (is_module and frame.f_globals.get("__name__") != "__main__"):
         return []
@@ -589,7 +458,7 @@ def unread_tensors(frame: FrameType) -> list[tuple[str, int]]:
     if read & _HIDDEN_READS:
         return []
     found: dict[str, int] = {}
-    for node in _own_nodes(body):
+    for node in own_nodes(body):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         target = node.targets[0]

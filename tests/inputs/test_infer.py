@@ -344,8 +344,13 @@ def test_the_error_shows_the_structure_that_got_furthest_and_the_layer(tmp_path)
             "return self.b(self.a(x).flatten(1))",
             "[2, 3, 64, 64]",
         ),
+        (
+            "self.a = nn.LazyBatchNorm1d()\nself.b = nn.LazyLinear(5)",
+            "return self.b(self.a(x))",
+            "[2, 16]",
+        ),
     ],
-    ids=["layers in a plain list", "lazy layers"],
+    ids=["layers in a plain list", "lazy layers", "a lazy batch norm"],
 )
 def test_real_tensors_are_tried_where_the_model_mixes_fake_ones_with_its_own(
     init, body, shape, tmp_path

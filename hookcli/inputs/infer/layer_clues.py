@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import nn
@@ -22,6 +22,7 @@ LENGTH = 16  # of a sequence
 _WAVE = 64
 _SIDE = 64  # of an image that may have any size
 _CUBE = 16
+_COLORS = 3
 _SIZES = ("img_size", "image_size", "input_size", "resolution", "input_resolution")
 _CHANNELS = ("num_channels", "in_chans", "in_channels", "channels", "input_channels")
 
@@ -158,7 +159,20 @@ class Clues:
 
 
 def inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:
-    """Inputs that this layer accepts, the likeliest first."""
+    """Inputs that this layer accepts, the likeliest first.
+
+    A lazy layer, whose sizes are 0, accepts any number of features or channels.
+    """
+    specs = _inputs_of(module, clues)
+    for i, spec in enumerate(specs):
+        if 0 in spec.shape:
+            any_size = _COLORS if len(spec.shape) > 3 else LENGTH
+            shape = tuple(size or any_size for size in spec.shape)
+            specs[i] = replace(spec, shape=shape)
+    return specs
+
+
+def _inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:
     b, t = clues.batch, LENGTH
     match module:
         case nn.ConvTranspose1d() | nn.ConvTranspose2d() | nn.ConvTranspose3d():

@@ -501,3 +501,19 @@ def test_the_batch_of_training_step_is_inferred(name, tmp_path):
     result = run_cli("grads", f"{tmp_path}/net.py:Net", "--loss", "training_step")
     assert result.status == 0, result.err
     assert expected in result.out
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return sum(a(x).mean() for a, x in zip(self.a, maps))",
+        "return sum(a(x).mean() for x, a in zip(maps, self.a))",
+        "total = 0\nfor i, x in enumerate(maps):\n    total = total + self.a[i](x).mean()\nreturn total",
+    ],
+    ids=["zip", "zip of the list first", "enumerate"],
+)
+def test_a_list_has_an_item_for_each_layer_that_takes_one(body, tmp_path):
+    init = "self.a = nn.ModuleList(nn.Conv2d(c, 4, 1) for c in (2, 5, 7))"
+    (tmp_path / "net.py").write_text(HEAD + net(init, "maps", body))
+    flags, _ = found(f"{tmp_path}/net.py:Net")
+    assert "[2x2x64x64, 2x5x64x64, 2x7x64x64]" in flags

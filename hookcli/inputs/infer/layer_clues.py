@@ -107,6 +107,15 @@ class Clues:
         channels = channels or self.number(_CHANNELS) or 3
         return TensorSpec((self.batch, channels, self.side(), self.side()))
 
+    def inputs_of_each(self, attribute: str) -> list[list[TensorSpec]]:
+        """Inputs that each part of a list of modules accepts, as its first layer tells."""
+        parts = getattr(self.root, attribute, None)
+        if not isinstance(parts, nn.ModuleList | nn.Sequential | list | tuple):
+            return []
+        modules = [part for part in parts if isinstance(part, nn.Module)]
+        layers = (next(replace(self, root=module).layers(), None) for module in modules)
+        return [[] if layer is None else inputs_of(layer, self) for layer in layers]
+
     def layers(self) -> Iterator[nn.Module]:
         """Leaf modules and attention modules with their sizes, in the order of registration."""
         for module, _ in module_tree.modules(self.root):

@@ -192,6 +192,10 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     if (use.keys or use.parts or use.unpacked_into) and not _named(name, clues, alone=alone):
         return _container(use, clues)
     candidates = _named(name, clues, alone=alone) or list(clues.generic())
+    if use.layers:
+        items = [next(iter(specs), None) for specs in clues.inputs_of_each(use.layers)]
+        if items and None not in items:
+            return [InferredList(tuple(item for item in items if item is not None)), *candidates]
     if _is_list(parameter.annotation):
         tensors = [guess for guess in candidates if isinstance(guess, TensorSpec)][:3]
         singles = [TensorSpec(t.shape[1:], t.dtype, t.fill) for t in tensors if len(t.shape) > 1]

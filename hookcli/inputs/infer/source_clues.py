@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 Parts: TypeAlias = "tuple[Parts | str, ...]"
 
@@ -18,6 +18,7 @@ class Use:
     """How forward uses a parameter. `parts`: the targets of `a, (b, c) = parameter`.
 
     `unpacked_into` is the attribute that is called with it as keywords: `self.net(**parameter)`.
+    `layers` is the attribute whose layers take its items, one each: `zip(self.layers, parameter)`.
     The use with the name "" tells what holds for all parameters.
     """
 
@@ -25,6 +26,7 @@ class Use:
     parts: Parts = ()
     one_step: bool = False  # forward has a hard-coded `view(1, 1, -1)`
     unpacked_into: str = ""
+    layers: str = ""
 
 
 @lru_cache(maxsize=8)
@@ -37,7 +39,7 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
         return {}
     keys: dict[str, list[str]] = {}
     parts: dict[str, Parts] = {}
-    steps, into = False, dict[str, str]()
+    steps, into, layers = False, dict[str, str](), dict[str, str]()
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
@@ -52,6 +54,15 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
                 keywords=[*_, ast.keyword(arg=None, value=ast.Name(id=name))],
             ):
                 into.setdefault(name, attribute)
+            case ast.Call(func=ast.Name(id="zip"), args=[_, _, *_] as zipped):
+                names = [item.id for item in zipped if isinstance(item, ast.Name)]
+                attributes = [item.attr for item in zipped if _is_own(item)]
+                for name in names if attributes else ():
+                    layers.setdefault(name, attributes[0])
+            case ast.For():
+                name, attribute = _numbered(node)
+                if attribute:
+                    layers.setdefault(name, attribute)
             case ast.Assign(targets=[ast.Tuple() as target], value=ast.Name(id=name)):
                 parts.setdefault(name, _parts(target))
     return {
@@ -60,9 +71,38 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
             parts.get(name, ()),
             steps,
             into.get(name, ""),
+            layers.get(name, ""),
         )
-        for name in {*keys, *parts, *into, ""}
+        for name in {*keys, *parts, *into, *layers, ""}
     }
+
+
+def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether an expression is an attribute of `self`."""
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
+
+
+def _numbered(loop: ast.For) -> tuple[str, str]:
+    """Return the name and attribute of `for i, x in enumerate(name): self.attribute[i](x)`."""
+    match loop:
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=number), _]),
+            iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=name)]),
+        ):
+            for node in ast.walk(loop):
+                match node:
+                    case ast.Call(
+                        func=ast.Subscript(
+                            value=ast.Attribute(value=ast.Name(id="self"), attr=attribute),
+                            slice=ast.Name(id=index),
+                        )
+                    ) if index == number:
+                        return name, attribute
+    return "", ""
 
 
 def _parts(target: ast.Tuple) -> Parts:

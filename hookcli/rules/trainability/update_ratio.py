@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Any
 
@@ -38,6 +38,7 @@ _WHOLE = 1.0  # of the norm of all parameters: a larger step replaces them
 _LEAST, _SHORT = 30, 3  # losses, and those before the first one that is not finite
 _MOST, _TIMES = 0.6, 1.5  # of the last losses, and of the first loss
 _JUMP = 2.0  # of the first loss
+_FAR, _CLEARLY = 5.0, 0.9  # of the loss before a step
 
 
 def _ratio(value: dict[str, Any]) -> float | None:
@@ -109,6 +110,20 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
             step=most,
         )  # fmt: skip
         return
+    thrown = _thrown_off(training, min(_WHOLE, options["max"]))
+    if thrown is not None:
+        step, then, late = thrown
+        message = (
+            f"a step of {name}{_at_rate(training)} changes all parameters by "
+            f"{real(step.update_ratio):.3g} of their norm, and the loss rises from "
+            f"{real(step.loss):.4g} to {then:.4g}; its median is {late:.4g} at the end"
+        )
+        place = script_line(report, "optimizer")
+        yield RuleFinding(
+            "fail", "", "above", message, real(step.update_ratio), _WHOLE, place, advice=_LOWER,
+            step=step.step,
+        )  # fmt: skip
+        return
     for step, after in zip_longest(training.steps, training.steps[1:]):
         whole = real(step.update_ratio)
         if whole is not None and whole > options["max"] and not _helped(step, after):
@@ -147,6 +162,24 @@ def _above_start(training: TrainingInfo) -> tuple[float, float, str] | None:
     average = sum(value for _, value in late) / len(late)
     jumps = max(value for _, value in late) > _JUMP * first
     return (first, average, "mean") if average > first and jumps else None
+
+
+def _thrown_off(training: TrainingInfo, limit: float) -> tuple[StepRow, float, float] | None:
+    """Return a step after which the loss is far higher, in a training that does not get below it.
+
+    With it, the loss of the next step and the median of the last third.
+    """
+    losses = series(training, "loss")
+    if training.together or len(losses) < _LEAST or min(value for _, value in losses) < 0:
+        return None
+    late = middle(thirds(losses)[1])
+    for step, after in pairwise(training.steps):
+        whole, before, then = real(step.update_ratio), real(step.loss), real(after.loss)
+        if whole is None or before is None or then is None or after.step != step.step + 1:
+            continue
+        if whole > limit and then > _FAR * before and late > _CLEARLY * before:
+            return step, then, late
+    return None
 
 
 def _helped(step: StepRow, after: StepRow | None) -> bool:
@@ -237,7 +270,9 @@ RULE = Rule(
     "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
     "parameters together must not be above `max` at any sampled step, unless the loss falls there; "
     "nor above 1 if more than 60 % of the last third of the losses, and their median by half, are "
-    "above the loss of the first step; or if their mean is above it, and the largest twice.",
+    "above the loss of the first step; or if their mean is above it, and the largest twice; or if "
+    "the loss is five times as large right after the step, and the median of the last third is "
+    "above 0.9 of the loss before it.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

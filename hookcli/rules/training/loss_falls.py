@@ -67,6 +67,18 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     losses = series(report.training, "loss")
     early, late = thirds(losses) if losses else ([], [])
     if losses and _fell(losses, early, late):
+        is_slow = middle(late) > _FALL * middle(early)
+        cause = None
+        if is_slow and unfit(report, losses, options["steps"]) is None:
+            cause = _cause_of(report, report.training)
+        if cause is not None:
+            first, last = middle(early), middle(late)
+            message = f"{cause[0]}, and the loss falls by {100 * (1 - last / first):.2g} % only"
+            yield RuleFinding(
+                "fail", "", "little", message, last, first, script_line(report, "optimizer"),
+                severity="note", advice=cause[1],
+            )  # fmt: skip
+            return
         yield passed(f"the loss falls from {middle(early):.4g} to {middle(late):.4g}")
         return
     reason = unfit(report, losses, options["steps"])
@@ -231,7 +243,8 @@ RULE = Rule(
     "guess within 200 steps. If the gradient of SGD has the same norm in 95 % "
     "of the steps, the finding names the clipping; else it names what is known: less than 1 % of "
     "the values can be trained, steps change less than 2e-5 of the norm, or the inputs are above "
-    "50 or have a standard deviation below 0.01.",
+    "50 or have a standard deviation below 0.01. If one of these is known, a fall of less than 5 % "
+    "is a note too.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -74,6 +74,7 @@ def noise(i):
 
 
 UP, FLAT = (lambda i: 1 + 0.1 * i), (lambda i: 2.3 + noise(i))
+THROWN = lambda i: 1.0 if i == 0 else 1.2 + 48.8 * 0.5 ** (i - 1)  # noqa: E731
 FOUND = [
     ("finite_steps", {"loss": lambda i: "nan" if i > 70 else 1.0}, {}, "loss is nan at step 71"),
     ("finite_steps", {"grad_norm": lambda i: "inf" if i == 9 else 1.0}, {}, "at step 9; at step 8"),
@@ -128,6 +129,10 @@ FOUND = [
     (
         "update_ratio", {"update_ratio": lambda i: 3.5 if i < 3 else None, "loss": UP}, {},
         "by 3.5 of their norm, and the loss stays above its start: 1, median 10.95 at the end",
+    ),
+    (
+        "update_ratio", {"update_ratio": lambda i: 5.0 if i < 1 else 0.1, "loss": THROWN}, {},
+        "by 5 of their norm, and the loss rises from 1 to 50; its median is 1.2 at the end",
     ),
     (
         "loss_falls", {"loss": FLAT, "grad_norm": lambda _: 1e-5}, {"optimizer": SGD},
@@ -185,6 +190,9 @@ FINE = [
     # Large steps of a training whose loss falls, and a loss that rises with small steps.
     ("update_ratio", {"update_ratio": lambda _: 3.5}, {}),
     ("update_ratio", {"update_ratio": lambda _: 0.5, "loss": UP}, {}),
+    # A large first step whose loss rises, in a training that gets far below it.
+    ("update_ratio", {"update_ratio": lambda i: 5.0 if i < 1 else 0.1,
+                      "loss": lambda i: THROWN(i) if i < 9 else 0.1}, {}),
     # A batch norm in eval mode next to others, and a frozen backbone.
     ("eval_while_training", {}, {"eval_modules": ("bn",), "train_modules": ("drop",)}),
     ("graphless_training", {}, {"graphless": 4, "evaluations": 4, "train_modules": ("drop",)}),
@@ -216,6 +224,19 @@ def test_what_cannot_be_told_is_skipped(rule, figures, more, message):
     (row,) = judged(rule, record(figures=figures, **more))
     assert row.status == "skip"
     assert message in row.message
+
+
+def test_a_slow_fall_is_a_note_where_hardly_a_value_can_be_trained():
+    figures = {"loss": lambda i: 2.3 - 0.0006 * i}
+    whole = record(figures=figures)
+    assert judged("loss_falls", whole)[0].status == "pass"
+    first, *others = whole.parameters
+    frozen = [dataclasses.replace(row, requires_grad=False, numel=9_999) for row in others]
+    free = dataclasses.replace(first, requires_grad=True, numel=1)
+    (row,) = judged("loss_falls", dataclasses.replace(whole, parameters=(free, *frozen)))
+    assert (row.status, row.severity) == ("fail", "note")
+    assert f"only 1 of {len(frozen) + 1} parameters can be trained" in row.message
+    assert "and the loss falls by 2.1 % only" in row.message
 
 
 def test_a_target_network_moves_the_loss():

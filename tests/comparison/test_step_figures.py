@@ -155,6 +155,37 @@ def test_a_gradient_that_is_small_beside_the_others_may_be_rounding():
         assert found[-1] == ("gradient", "a.weight", "different")
 
 
+def test_gradients_of_a_scaled_loss_are_compared_without_the_scale():
+    """Those of layers and hooks have the factor of the GradScaler; those of parameters do not."""
+
+    def made(factor, scale):
+        one = with_layers(plain(), a={"output_grad": {"norm": 2.0 * factor}})
+        steps = [replace(row, scale=scale) for row in one.training.steps]
+        events = (event("a:input", leaf(3.0 * factor), phase="backward"), event("a", leaf(5.0)))
+        return replace(one, training=replace(one.training, steps=tuple(steps)), events=events)
+
+    for pair in ((made(1, None), made(1024, 1024.0)), (made(1, 1.0), made(8, 8.0))):
+        found = figures(*pair)
+        assert ("output_gradient", "a", "same") in found
+        assert ("event", "a:input (forward)", "same") in found
+        assert {status for _, _, status in found} == {"same"}
+    assert ("output_gradient", "a", "different") in figures(made(1, None), made(2, None))
+
+
+def test_autocast_rounds_as_the_dtype_of_its_layers():
+    def made(gradient, dtype):
+        one = record([2.0], {"a.weight": gradient, "b.weight": 1.0})
+        return with_layers(one, a={"outputs": (leaf(1.0, dtype=dtype),)})
+
+    for dtype, status in (("float32", "different"), ("bfloat16", "close")):
+        found = figures(made(1e-9, "float32"), made(1e-3, dtype))
+        assert ("gradient", "a.weight", status) in found
+    diff = compare_trainings(training(made(1e-9, "float32")), training(made(1e-3, "bfloat16")))
+    assert [(row.name, row.a, row.b) for row in diff.settings] == [
+        ("dtype of outputs", "float32", "bfloat16")
+    ]
+
+
 def test_a_loss_near_zero_may_be_rounding_beside_the_largest_so_far():
     def lost(*values):
         return record([*values], {"a.weight": 0.5})

@@ -179,7 +179,7 @@ class _Walk:
             self.gradients.setdefault(figure.name, []).append(figure)
         if figure.status != "same" and self.first_inexact is None:
             self.first_inexact = figure
-        if self.first is None and figure.status != "different":
+        if self.first is None and figure.status != "different" and not _is_rounding(figure):
             self.largest_before = largest((self.largest_before, figure.relative))
         if figure.status == "different":
             if self.first is None:
@@ -209,6 +209,12 @@ class _Walk:
             different=sum(figure.status == "different" for figure in figures),
             largest=largest(figure.relative for figure in figures),
         )
+
+
+def _is_rounding(figure: FigureDiff) -> bool:
+    """Return whether a figure is close only since it has no correct digit."""
+    limit, relative = figure.limit, figure.relative
+    return limit is not None and relative is not None and float(relative) > limit
 
 
 def largest(values: Iterable[Number | None]) -> Number | None:

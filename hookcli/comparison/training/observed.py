@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from hookcli.comparison.tolerance import coarser
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import LayerRow, ParameterRow, Report
@@ -123,6 +124,22 @@ def norm_of(stats: object) -> Number | None:
     """Return the norm among statistics; None if it is not known."""
     norm: Number | None = stats.get("norm") if isinstance(stats, Mapping) else None
     return norm
+
+
+def unscaled(norm: Number | None, scale: Number | None) -> Number | None:
+    """Return the norm of a gradient in backward without the factor of a GradScaler."""
+    if isinstance(norm, int | float) and isinstance(scale, int | float) and scale > 0:
+        return norm / scale
+    return norm
+
+
+def computed_in(report: Report) -> dict[str, str | None]:
+    """Return the coarsest dtype of the outputs of each layer, by its name."""
+    found: dict[str, str | None] = {}
+    for row in report.layers:
+        for leaf in row.outputs if row.name is not None else ():
+            found[row.name or ""] = coarser(found.get(row.name or ""), leaf.dtype)
+    return found
 
 
 def gradient_of(note: Mapping[str, Any]) -> Number | str | None:

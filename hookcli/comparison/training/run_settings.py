@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from hookcli.comparison.matching import alignment, paired_calls
+from hookcli.comparison.training.observed import computed_in
 from hookcli.comparison.training.record_pairs import RecordPair
 from hookcli.comparison.training.training_diff import SettingDiff
 from hookcli.report.report import Report
@@ -29,6 +30,7 @@ def settings_of(
             continue
         ours, theirs = here.training, there.training
         yield from _differing(ours.record, _of_record(ours), _of_record(theirs))
+        yield from _differing(ours.record, _of_precision(here), _of_precision(there))
         layers = dict.fromkeys(_layers(here, there))  # a layer may have several calls
         for name, first, second in itertools.islice(layers, _MOST):
             yield SettingDiff(name, ours.record, first, second)
@@ -87,6 +89,17 @@ def _of_record(info: TrainingInfo) -> dict[str, str | None]:
     return found | {
         f"optimizer {name}": f"{value:g}" if isinstance(value, float) else str(value)
         for name, value in optimizer.options.items()
+    }
+
+
+def _of_precision(report: Report) -> dict[str, str | None]:
+    """Return the dtypes that layers compute in, and the first factor of a GradScaler."""
+    dtypes = dict.fromkeys(dtype for dtype in computed_in(report).values() if dtype is not None)
+    steps = () if report.training is None else report.training.steps
+    scale = next((row.scale for row in steps if isinstance(row.scale, int | float)), None)
+    return {
+        "dtype of outputs": join_names(sorted(dtypes)) or None,
+        "loss scale": None if scale is None else f"{scale:g}",
     }
 
 

@@ -18,11 +18,13 @@ from hookcli.comparison.training.observed import (
     BackwardRanks,
     Observed,
     Rank,
+    computed_in,
     event_values,
     gradient_of,
     loss_of,
     norm_of,
     ran_alike,
+    unscaled,
     weight_of,
 )
 from hookcli.comparison.training.training_diff import FigureDiff, FigureKind, StepPhase, Value
@@ -42,6 +44,7 @@ class StepPairs:
         self.ranks = BackwardRanks(a.report)
         self._tolerances = tolerances
         self.is_alike = ran_alike(a, b)
+        self._computed_in = computed_in(a.report), computed_in(b.report)
         self._largest: dict[str, float] = {}  # the largest loss and norms so far, for rounding
 
     def common(self) -> list[int]:
@@ -172,11 +175,14 @@ class StepPairs:
             partner = there.get((phase, kind, self._target(target), path, times))
             if phase in phases and partner is not None:
                 pairs.append((event, leaf, partner))
+        scales = self._scales(step)
         sizes = (norm_of(leaf.stats) for _, leaf, _ in pairs)
         size = max((abs(float(v)) for v in sizes if v is not None and is_number(v)), default=0.0)
         for event, leaf, partner in pairs:
             limit = limit_of("event", event.target, self._tolerances)
             pair = norm_of(leaf.stats), norm_of(partner.stats)
+            if event.phase == "backward":
+                pair = unscaled(pair[0], scales[0]), unscaled(pair[1], scales[1])
             least = rounding((leaf.dtype, partner.dtype), size)
             name = f"{event.target}{leaf.path} ({event.kind})"
             place: StepPhase = "forward"
@@ -205,7 +211,8 @@ class StepPairs:
             if name in ours and partner in theirs:
                 pair = gradient_of(ours[name]), gradient_of(theirs[partner])
                 limit = limit_of("gradient", name, self._tolerances)
-                least = rounding(self._dtypes(name), size)
+                layers = self._owners(name, partner)
+                least = rounding((*self._dtypes(name), *layers), size)
                 yield (
                     self.ranks.parameter(name),
                     compare_figures(step, "backward", "gradient", name, pair, limit, least),
@@ -216,15 +223,26 @@ class StepPairs:
         if not (self.is_alike and self.a.layers_step == self.b.layers_step == step):
             return
         pairs = paired_calls(self.a.report, self.b.report, self.names)
+        scales = self._scales(step)
         for row in self.a.report.layers:
             other = pairs.get(row.order)
             if other is not None and row.name is not None:
-                pair = norm_of(row.output_grad), norm_of(other.output_grad)
+                ours, theirs = norm_of(row.output_grad), norm_of(other.output_grad)
+                pair = unscaled(ours, scales[0]), unscaled(theirs, scales[1])
                 limit = limit_of("output_gradient", row.name, self._tolerances)
                 yield (
                     self.ranks.layer(row.name),
                     compare_figures(step, "backward", "output_gradient", row.name, pair, limit),
                 )
+
+    def _scales(self, step: int) -> tuple[Number | None, Number | None]:
+        """Return the factors of the GradScalers in a backward pass; None without one."""
+        return self.a.steps[step].scale, self.b.steps[step].scale
+
+    def _owners(self, name: str, partner: str) -> tuple[str | None, ...]:
+        """Return the dtypes that the layers of a parameter compute in, as autocast selects."""
+        names = name.rpartition(".")[0], partner.rpartition(".")[0]
+        return tuple(known.get(one) for known, one in zip(self._computed_in, names, strict=True))
 
     def _updates(self, step: int, same: set[str | None]) -> Iterator[FigureDiff]:
         """Compare the updates of parameters whose gradients are equal."""

@@ -149,8 +149,8 @@ def _meaning(row: RecordDiff, figure: FigureDiff, steps: StepPairs) -> str | Non
     cause = _cause(start, row, steps)
     if start is figure:
         return cause
-    largest = row.largest_before  # "inf" beside a zero
-    size = f" of at most {percent(largest)}" if isinstance(largest, float) else ""
+    largest = row.largest_before  # 0 if they are rounding beside larger gradients
+    size = f" of at most {percent(largest)}" if isinstance(largest, float) and largest else ""
     begin = f"smaller differences{size} begin at step {start.step:,} with {subject(start)}"
     grown = "" if start.step == figure.step or not _has_grown(row, figure) else ", and grow slowly"
     return f"{begin}{grown}" + ("" if cause is None else f"; {cause}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hookcli.outputs.special_files import descriptor_of, kind_of
 from hookcli.sentences import cannot_read, missing_file, not_a_file
+from hookcli.text import nearest
 
 _MOST = 4 << 30  # bytes: what is larger would not fit into memory once it is parsed
 _CHUNK = 1 << 20
@@ -115,3 +116,14 @@ def _writers_left(handle: int) -> bool:
 def _is_endless(handle: int, size: int) -> bool:
     """Whether so much came from a device, such as /dev/zero, that it will go on."""
     return size > _ENDLESS and stat.S_ISCHR(os.fstat(handle).st_mode)
+
+
+def near_file(path: str | os.PathLike[str]) -> str | None:
+    """Return the file beside a missing one with the nearest name and the same suffix, if any."""
+    missing = Path(path)
+    try:
+        names = [one.name for one in missing.parent.iterdir() if one.suffix == missing.suffix]
+    except (OSError, ValueError):
+        return None
+    near = None if missing.name in names else nearest(missing.name, names, cutoff=0.6)
+    return None if near is None else (missing.parent / near).as_posix()

@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 _LONGEST = 200  # characters of a name that anyone mistypes
+_LONG_LIST = 250  # characters: three lines of a terminal
 _MOST = 20_000_000  # pairs of characters that are compared for a hint: a second or two
 
 
@@ -62,9 +63,16 @@ def try_instead(guess: str | Sequence[str] | None, otherwise: str = "") -> str:
 
 
 def listed_hint(word: str, known: Iterable[str], listed: Iterable[str]) -> str:
-    """Return the hint for an unknown word: the nearest known one, and those that are listed."""
+    """Return the hint for an unknown word: the nearest known one, and those that are listed.
+
+    A list that is longer than a line is omitted next to a nearest word.
+    """
     guess, names = nearest(word, known), ", ".join(listed)
-    return f"choose from {names}" if guess is None else f"try `{guess}`, or another of {names}"
+    if guess is None:
+        return f"choose from {names}"
+    return (
+        try_instead(guess) if len(names) > _LONG_LIST else f"try `{guess}`, or another of {names}"
+    )
 
 
 def join_or(names: Sequence[str]) -> str:

@@ -10,11 +10,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
-from hookcli.plain_files import read_bytes
+from hookcli.plain_files import near_file, read_bytes
 from hookcli.report.journal.journal_entries import journal_of
 from hookcli.report.journal.journal_reader import is_journal, read_journal
 from hookcli.report.weights.weights_report import WEIGHTS_SCHEMA
 from hookcli.sentences import cannot_read
+from hookcli.text import try_instead
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
@@ -101,7 +102,8 @@ def _read_text(path: str) -> bytes:
     try:
         text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
-        raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
+        hint = _HINT if path == "-" else try_instead(near_file(path), _HINT)
+        raise RequestError(cannot_read(place, error.strerror), place=place, hint=hint) from None
     text = text.removeprefix(codecs.BOM_UTF8)  # editors and PowerShell write it
     if not text:
         raise _not_report(path, ValueError("it is empty"))

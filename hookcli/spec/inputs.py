@@ -210,6 +210,7 @@ _NAME = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_][\w.]*)")
 _BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[([0-9, ]*)\](?::(.*))?")
 _SHAPE = re.compile(r"[0-9]+(?:x[0-9]+)*")
+_COMMAS = re.compile(r"[0-9]+(?:, ?[0-9]+)+")
 _RANGE = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\.\.([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", re.I)
 _LONGEST = 1000  # characters of a range, because the pattern is slow on many dots
 LARGEST = 2**63 - 1  # of torch's integers
@@ -307,7 +308,12 @@ def _tensor(text: str, body: str) -> TensorSpec:
         return TensorSpec(_sizes(text, sizes), dtype, fill)
     shape, *rest = body.split(":", 2)
     if not _SHAPE.fullmatch(shape):
-        _refuse(text, f"'{body}' is not an input")
+        has_commas = _COMMAS.fullmatch(body) is not None
+        _refuse(
+            text,
+            f"'{body}' is not an input",
+            f"write `{text.replace(', ', 'x').replace(',', 'x')}`" if has_commas else HINT,
+        )
     sizes_ = _sizes(text, shape.split("x"))
     if not rest:
         return TensorSpec(sizes_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -123,9 +124,25 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
         raise RequestError(
             f"{type_of(root)}.forward does not accept this input: {problem}",
             place=" ".join(f"--input {input_spec.text}" for input_spec in spec.inputs),
-            hint=f"pass arguments that fit forward{forward_signature(root)}",
+            hint=_as_list(root, spec)
+            or f"pass arguments that fit forward{forward_signature(root)}",
         )
     return Candidate("given", "--input", batch)
+
+
+_LIST = re.compile(r"(?:typing\.)?(?:list|tuple|sequence)\[", re.IGNORECASE)
+
+
+def _as_list(root: nn.Module, spec: Spec) -> str | None:
+    """Return the hint to pass several tensors as one list, if the only parameter is a list."""
+    signature = forward_signature(root)
+    parameters = [] if signature is None else list(signature.parameters.values())
+    texts = [given.text for given in spec.inputs]
+    if len(parameters) != 1 or len(texts) < 2 or any("=" in text for text in texts):
+        return None
+    annotation = parameters[0].annotation
+    name = annotation if isinstance(annotation, str) else str(annotation)
+    return f"pass one list: `-i '[{', '.join(texts)}]'`" if _LIST.match(name) else None
 
 
 def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidate:

@@ -14,6 +14,7 @@ from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_foun
 from hookcli.models.sources.model_files import model_files
 from hookcli.models.sources.torch_files import resources
 from hookcli.models.sources.zoo_names import ZooModel, checked_arguments, zoo_model
+from hookcli.plain_files import near_file
 from hookcli.sentences import cannot_read, missing_file, missing_name, not_a_file
 from hookcli.spec.request import ModelSpec
 from hookcli.text import join_or, nearest, try_instead
@@ -286,19 +287,16 @@ def _folder(path: Path, source: str) -> RequestError | ModelError:
 
 
 def _missing(source: str, path: Path) -> RequestError:
-    near = None
-    if path.parent.is_dir():
-        names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
-        near = nearest(path.name, names, cutoff=0.6)
+    near = near_file(path)
     hint = try_instead(
-        (path.parent / near).as_posix() if near else None,
+        near,
         "write MODEL as `path.py`, `path.py:Net`, `package.module:Net` or `file.pt`",
     )
     error = file_not_found(path.as_posix(), source, hint)
     if near:
         match = _FILE.fullmatch(source)
         attr = f":{match[2]}" if match and match[2] else ""
-        error.instead = ((path.parent / near).as_posix() + attr,)
+        error.instead = (near + attr,)
     else:
         error.instead = tuple(file.as_posix() for file in model_files(path.parent))
     return error

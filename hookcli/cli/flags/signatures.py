@@ -159,6 +159,14 @@ def argument(text: str, **more: Any) -> Any:
     return field(metadata={_OPTION: Option((), text, **more)})
 
 
+def option_names(*groups: type[Any]) -> frozenset[str]:
+    """Return the names of the options of groups of flags, such as "--steps"."""
+    fields = (item for group in groups for item in dataclasses.fields(group))
+    return frozenset(
+        name for item in fields if _OPTION in item.metadata for name in item.metadata[_OPTION].names
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Variation:
     """How a command's flags differ from those of their group."""

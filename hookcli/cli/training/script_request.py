@@ -15,6 +15,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hookcli.cli.flags.signatures import option_names
 from hookcli.cli.flags.values import parse_python
 from hookcli.cli.help.next_command import command_line, run_hint, typed
 from hookcli.cli.output import (
@@ -23,6 +24,7 @@ from hookcli.cli.output import (
     check_writable,
     parse_targets,
 )
+from hookcli.cli.training.misplaced_options import misplaced_options
 from hookcli.config.config import Config
 from hookcli.config.merge import Flags, training_spec_of
 from hookcli.console import Console
@@ -118,6 +120,9 @@ def training_request(
             hint="remove `--compiled`: without the compiler, all layers are seen",
         )
     rank = of_torchrun(0)
+    own = option_names(type(script), type(training), type(output))
+    for option in misplaced_options(spec_of_script, own):
+        console.note(f"{option} is an argument of the script: put it before the script's name")
     if script.verify_neutral:
         _check_neutral(script, spec_of_script, is_rank=rank is not None)
     steps = parse_steps(training.steps, f"--steps {training.steps}")

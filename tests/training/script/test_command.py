@@ -331,3 +331,21 @@ def test_eager_disables_the_compiler(line, tmp_path, monkeypatch):
 
 def test_help_is_hookcli_s_before_the_script():
     assert run_cli("run", "-h").out.startswith("Usage: hookcli run")
+
+
+@pytest.mark.parametrize(
+    ("head", "notes"),
+    [("", ["--stop-on", "--steps"]), ("import sys\nprint(sys.argv[1:])\n", [])],
+    ids=["a script without arguments", "one that reads them"],
+)
+def test_options_behind_a_script_that_reads_none_are_told(tmp_path, head, notes):
+    (tmp_path / "train.py").write_text(f"{head}print('done')\n")
+    line = ("train.py", "--stop-on", "nonfinite", "--epochs", "3", "--steps=0-2")
+    done = run_cli("run", *line, cwd=tmp_path)
+    assert done.status == 0
+    assert done.out.endswith("done\n")
+    told = [text for text in done.err.splitlines() if "put it before the script's name" in text]
+    assert told == [
+        f"note: {name} is an argument of the script: put it before the script's name"
+        for name in notes
+    ]

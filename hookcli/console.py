@@ -119,6 +119,18 @@ class Console:
         with suppress(OSError):
             _write(sys.stderr, ("\n" if _is_within_line(sys.stderr) else "") + text + "\n")
 
+    def begin_line(self) -> None:
+        """Go to the first column of a terminal at stderr: to the next line, if it is not there.
+
+        A terminal does not tell where its cursor is. As many spaces as a line has reach the next
+        line unless they begin in the first column, as in the prompt of zsh.
+        """
+        stream = sys.stderr
+        if stream is None or not self._is_terminal(stream) or os.environ.get("TERM") == "dumb":
+            return
+        with suppress(OSError, ValueError):
+            _write(stream, " " * os.get_terminal_size(stream.fileno()).columns + "\r")
+
     def note(self, text: str) -> None:
         """Print a note, unless -q is given."""
         if not self.quiet:

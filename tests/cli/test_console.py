@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import select
 import sys
 
@@ -39,3 +40,33 @@ def test_without_poll_or_a_descriptor_stdout_is_not_known_to_be_closed(monkeypat
 def test_no_text_has_the_start_of_a_command_of_azure_or_teamcity(command):
     assert "##" not in escape(f"│ {command}")
     assert escape("a ## b ##") == "a ## b ##"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        ("", ["ours", ""]),
+        ("done\n", ["done", "ours", ""]),
+        ("5", ["5", "ours", ""]),
+        ("\rstep 4", ["step 4", "ours", ""]),
+        ("x" * 39, ["x" * 39, "ours", ""]),
+        ("x" * 40, ["x" * 40, "ours", ""]),
+    ],
+)
+def test_a_report_begins_on_a_line_of_its_own_in_a_terminal(before, shown, monkeypatch):
+    from tests.worker.terminal import Terminal, seen
+
+    monkeypatch.delenv("TERM", raising=False)
+    terminal = Terminal(columns=40)
+    with os.fdopen(os.dup(terminal.slave), "w", newline="") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        stream.write(before)
+        console = Console()
+        console.begin_line()
+        console.err("ours")
+        monkeypatch.undo()
+    try:
+        assert seen(terminal.read(), columns=40) == shown
+    finally:
+        terminal.close()

@@ -508,7 +508,7 @@ def test_the_batch_of_training_step_is_inferred(name, tmp_path):
     [
         "return sum(a(x).mean() for a, x in zip(self.a, maps))",
         "return sum(a(x).mean() for x, a in zip(maps, self.a))",
-        "total = 0\nfor i, x in enumerate(maps):\n    total = total + self.a[i](x).mean()\nreturn total",
+        "y = 0\nfor i, x in enumerate(maps):\n    y = y + self.a[i](x).mean()\nreturn y",
     ],
     ids=["zip", "zip of the list first", "enumerate"],
 )

@@ -48,8 +48,11 @@ class Terminal:
         return LINE.sub(b"", self.read())
 
 
-def seen(data: bytes) -> list[str]:
-    """What a person sees in the end of these bytes, line by line, without trailing blanks."""
+def seen(data: bytes, columns: int = 1 << 20) -> list[str]:
+    """What a person sees in the end of these bytes, line by line, without trailing blanks.
+
+    What follows the last column is in the next line, as in terminals that wrap late.
+    """
     lines, column = [""], 0
     for part in re.findall(rb"\x1b\[K|\x1b\[\d*m|[^\x1b]", data):
         if part == b"\x1b[K":
@@ -60,6 +63,9 @@ def seen(data: bytes) -> list[str]:
         elif part == b"\r":
             column = 0
         elif len(part) == 1:
+            if column == columns:
+                lines.append("")
+                column = 0
             lines[-1] = lines[-1][:column] + part.decode("latin-1") + lines[-1][column + 1 :]
             column += 1
     return [line.rstrip() for line in lines]

@@ -148,6 +148,7 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     deliver(report, end.targets, view, end.console)
     if not has_stdout(end.targets) and not end.console.quiet:
         view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+        end.console.begin_line()
         end.console.err(summary(report, view).rstrip("\n"))
     if count and not report.script.status:
         note_findings(count, end.fail_on, end.console)

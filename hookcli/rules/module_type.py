@@ -32,7 +32,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         differ = _of_settings(one.target, kind, settings, wanted) if is_same else ()
         for what, message, now, then in (*_of_type(one.target, kind, options["type"]), *differ):
             healthy = False
-            place = where.get(one.target)
+            place = one.value.get("place") or where.get(one.target)
             yield RuleFinding("fail", one.target, what, message, now, then, place)
     if healthy:
         told = f"{counted(len(chosen), 'module')} of type {options['type']}"

@@ -111,6 +111,10 @@ def test_a_snapshot_notices_a_relu_in_the_place_of_a_gelu(tmp_path):
     result = taken.check(("nn.GELU()", "nn.ReLU()"), ("eps=1e-12", "eps=1e-5"))
     assert result.status == 1
     assert "act (ReLU) must be of type GELU" in result.out
+    line = next(i for i, text in enumerate(result.out.splitlines()) if "must be of type" in text)
+    source = (tmp_path / "net.py").read_text().splitlines()
+    number = next(i for i, text in enumerate(source, 1) if "nn.ReLU()" in text)
+    assert result.out.splitlines()[line + 1].endswith(f"net.py:{number}")  # of the constructor
     assert "eps of norm (LayerNorm) is 1e-05, expected 1e-12" in result.out
 
 

@@ -32,7 +32,7 @@ class AttributeWatcher(ProbeWatcher):
     def begin(self, model: Model) -> None:
         """Add a measurement for each name of each module."""
         self.measurements = [
-            Measurement(PROBE, name, None, described(module), None)
+            Measurement(PROBE, name, None, {**described(module), "place": model.place(name)}, None)
             for name, module in module_tree.named(model.root)
         ]
 

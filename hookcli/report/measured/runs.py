@@ -111,10 +111,14 @@ class Repeated(TypedDict):
 
 
 class ModuleSettings(TypedDict):
-    """The type of a module, and the plain values of its attributes: numbers, strings and lists."""
+    """The type of a module, and the plain values of its attributes: numbers, strings and lists.
+
+    `place` is the line that constructed it.
+    """
 
     type: str
     settings: dict[str, Any]
+    place: NotRequired[str | None]
 
 
 class DiscardedResultRow(TypedDict):

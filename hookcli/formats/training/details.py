@@ -128,7 +128,11 @@ def step_notes(record: Report, view: View) -> list[str]:
     if view.asked is None and grads_rows.steps_of(record.parameters):
         lines.append("the Step columns show norms of gradients; the others show the last step")
     if layers(record, view).rows:
-        lines.append(f"the table of layers shows step {sampled[0]:,}")
+        scale = next((row.scale for row in training_of(record).steps if row.sampled), None)
+        factor = ""
+        if scale not in {None, 1.0}:
+            factor = f", where gradients have the loss scale {figure(scale)}"
+        lines.append(f"the table of layers shows step {sampled[0]:,}{factor}")
     return lines
 
 

@@ -54,7 +54,8 @@ def _record_notes(record: Report, view: View, *, every: bool) -> list[str]:
     rows, flow = details.parameters(record, view), details.layers(record, view)
     lines = [] if every else details.step_notes(record, view)
     if steps.rows:
-        lines += summary.hidden_rows(len(steps.rows), facts.training_of(record).total, "step")
+        hidden = summary.hidden_rows(len(steps.rows), facts.training_of(record).total, "step")
+        lines += [f"{text}: pass `-f json` to see all" for text in hidden]
     if view.only is not None and record.command == "grads":
         if rows.rows:
             lines += summary.hidden_rows(len(rows.rows), len(record.parameters), "parameter")

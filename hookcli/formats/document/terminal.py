@@ -211,11 +211,10 @@ class _Printer:
 
     def _outcome(self, row: CheckOutcome, words: int, rules: int) -> str:
         """Return a row with its place. What the verdict told is not repeated."""
-        text = row.name if row.has_target else ""
-        if not row.is_told:
-            text = ": ".join(part for part in (text, row.sentence) if part) + row.figures
-        elif not text:
-            text = "see above"
+        name = row.name if row.has_target else ""
+        said = "see above" if row.is_told else row.sentence
+        text = ": ".join(part for part in (name, said) if part)
+        text += "" if row.is_told else row.figures
         lead = f"{row.word:<{words}}  {row.rule:<{rules}}  "
         indent = len(lead) if len(lead) <= max(self.view.width, _LEAST) // 2 else _INDENT
         body = f"{lead}{text}" if indent == len(lead) else f"{lead.rstrip()}\n{' ' * indent}{text}"

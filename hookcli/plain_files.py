@@ -125,5 +125,6 @@ def near_file(path: str | os.PathLike[str]) -> str | None:
         names = [one.name for one in missing.parent.iterdir() if one.suffix == missing.suffix]
     except (OSError, ValueError):
         return None
-    near = None if missing.name in names else nearest(missing.name, names, cutoff=0.6)
-    return None if near is None else (missing.parent / near).as_posix()
+    stems = {Path(name).stem: name for name in names if name != missing.name}
+    near = None if missing.name in names else nearest(missing.stem, stems, cutoff=0.6)
+    return None if near is None else (missing.parent / stems[near]).as_posix()

@@ -273,7 +273,8 @@ def first_sentence(first: FirstNonFinite) -> str:
     layer = f"'{first.layer}'" if first.layer else "the model"
     if first.operator:
         phase = "the backward of " if first.phase == "backward" else ""
-        where = "the loss" if first.phase == "loss" else layer
+        in_loss = first.phase == "loss" or first.found_by == "source"
+        where = "the loss" if in_loss else layer
         text = f"NaN or Inf first appears at {step} in {phase}{where}{at}"
         return f"{text}: {first.reason or f'`{first.operator}` returned it'}"
     reason = f": {first.reason}" if first.reason else ""

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from hookcli.models import module_tree
+from hookcli.models import module_tree, places
 from hookcli.operators.finite import counts_of, described
 from hookcli.text import counted, join_names
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
+from hookcli.training.non_finite.loss_expression import bad_derivative
 from hookcli.training.non_finite.plain_rows import facts_row
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
 from hookcli.training.norms import local
 from hookcli.training.script.own_imports import own_imports
+from hookcli.training.source.frame_source import user_frame
 
 PATIENCE = 60.0  # seconds for a replay, while training waits
 
@@ -50,7 +53,8 @@ def find(
     finite = None if loss is None else math.isfinite(loss)
     given = _given_gradient(calls) if finite else None
     if given is not None:
-        return given
+        derivative = None if loss is None else _derivative(root, calls, loss, patience)
+        return given if derivative is None else replace(derivative, call=given.call)
     why = obstacle_of(root, calls)
     note = None if why is None else f"the step was not replayed: {why}"
     if why is None:
@@ -74,6 +78,39 @@ def find(
     return _from_gradients(
         root, calls, what, finite, gradients, of_loss, note=note, replayed=result is not None
     )
+
+
+def _derivative(
+    root: nn.Module, calls: Sequence[ForwardCall], loss: float, patience: float
+) -> NonFiniteValue | None:
+    """Return the part of the loss whose derivative is not finite, if the script shows it.
+
+    A loss that is computed of calls of the root in one expression needs their outputs again.
+    """
+    frame = user_frame(sys._getframe(1))
+    place = next((call.backward_place for call in calls if call.backward_place), "")
+    file, _, line = place.rpartition(":")
+    if frame is None or not line.isdigit() or places.show(frame.f_code.co_filename) != file:
+        return None
+    found = bad_derivative(frame, int(line), loss)
+    if found is not None or obstacle_of(root, calls) is not None:
+        return found
+
+    def again() -> bytes:
+        with own_imports():
+            from hookcli.training.non_finite.replay import encode, output_of, unshare
+
+        unshare(root)
+        outputs = {id(root): [output_of(root, call) for call in calls]}
+        return encode(bad_derivative(frame, int(line), loss, outputs))
+
+    result = run_isolated(again, patience=patience)
+    if result is None:
+        return None
+    with own_imports():
+        from hookcli.training.non_finite.replay import decode
+
+    return decode(result)
 
 
 def _replayed(

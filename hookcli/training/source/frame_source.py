@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -41,16 +41,18 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 def body_of(frame: FrameType) -> ast.AST | None:
     """Return the function that a frame runs, or the module."""
     filename = frame.f_code.co_filename
-    tree = tree_of(filename, len(linecache.getlines(filename)))
-    if tree is None or frame.f_code.co_name == "<module>":
-        return tree
-    first = frame.f_code.co_firstlineno
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
-            node.name == frame.f_code.co_name
-        ):
+    if frame.f_code.co_name == "<module>":
+        return tree_of(filename, len(linecache.getlines(filename)))
+    return source_of_code(frame.f_code)
+
+
+def source_of_code(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the definition of a function."""
+    tree = tree_of(code.co_filename, len(linecache.getlines(code.co_filename)))
+    for node in () if tree is None else ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
             start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if start <= first <= node.lineno:
+            if start <= code.co_firstlineno <= node.lineno:
                 return node
     return None
 
@@ -66,18 +68,23 @@ def own_nodes(body: ast.AST) -> Iterator[ast.AST]:
 
 def value_of(node: ast.AST, frame: FrameType) -> Any:
     """Return the value of a name, or of plain attributes of it; `None` if there is none."""
-    found = _value(node, frame)
+    return value_in(node, (frame.f_locals, frame.f_globals))
+
+
+def value_in(node: ast.AST, tables: Sequence[Mapping[str, Any]]) -> Any:
+    """Return `value_of` with the variables of these tables, the innermost first."""
+    found = _value(node, tables)
     return None if found is _NOTHING else found
 
 
-def _value(node: ast.AST, frame: FrameType) -> Any:
+def _value(node: ast.AST, tables: Sequence[Mapping[str, Any]]) -> Any:
     if isinstance(node, ast.Name):
-        for scope in (frame.f_locals, frame.f_globals):
+        for scope in tables:
             if node.id in scope:
                 return scope[node.id]
         return _NOTHING
     if isinstance(node, ast.Attribute):
-        owner = _value(node.value, frame)
+        owner = _value(node.value, tables)
         if owner is _NOTHING:
             return _NOTHING
         names: Any = getattr(owner, "__dict__", None)
@@ -105,18 +112,18 @@ def called_backward(body: ast.AST, line: int) -> ast.expr | None:
     return None
 
 
-def loss_expression(frame: FrameType) -> ast.expr | None:
-    """Return the expression of the loss whose backward the line of a frame calls.
+def loss_expression(frame: FrameType, line: int | None = None) -> ast.expr | None:
+    """Return the expression of the loss whose backward a line calls; None: that of the frame.
 
     Besides `loss.backward()`, a call such as `accelerator.backward(loss)` has it as its argument.
     """
-    body = body_of(frame)
+    body, at = body_of(frame), frame.f_lineno if line is None else line
     for node in () if body is None else own_nodes(body):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in _BACKWARD
-            and node.lineno <= frame.f_lineno <= (node.end_lineno or node.lineno)
+            and node.lineno <= at <= (node.end_lineno or node.lineno)
         ):
             owner = value_of(node.func.value, frame)
             if len(node.args) != 1 or isinstance(owner, torch.Tensor):

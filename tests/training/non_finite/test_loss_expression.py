@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import torch.nn.functional as F  # its usual name
 from torch import nn
 
-from hookcli.training.non_finite.loss_expression import bad_part
+from hookcli.training.non_finite.loss_expression import bad_derivative, bad_part
 
 ROWS = torch.arange(8.0).reshape(4, 2)
 
@@ -132,7 +133,36 @@ class Accelerator:
 
 
 def unknown(out):
+    print(end="")  # it does something else than computing
     return out.sum()
+
+
+def weighted(out, weights, *, power=1):
+    """The weights may all be zero."""
+    each = out.mean(1)
+    if power == 1:
+        total = weights.sum()
+    else:
+        raise ValueError
+    each *= weights
+    return each.sum() / total
+
+
+class Distance(nn.Module):
+    def __init__(self, margin=1.0):
+        super().__init__()
+        self.margin = margin
+
+    def forward(self, emb, labels):
+        diff = emb[:, None] - emb[None]
+        dist = diff.pow(2).sum(-1).sqrt()
+        same = labels[:, None] == labels[None]
+        return torch.where(same, dist, torch.relu(self.margin - dist)).mean()
+
+
+def of_a_function_that_computes(out):
+    loss = 2 * weighted(out, torch.zeros(4))
+    loss.backward()
 
 
 FOUND = {
@@ -143,6 +173,7 @@ FOUND = {
     functional: ("torch.nn.functional.nll_loss", "F.cross_entropy(", 2),
     beside_an_unknown_call: ("torch.sqrt", "(out.detach() * 0 - 4).sqrt()", 1),
     scaled: ("torch.div", "out.mean() / torch.zeros(())", 1),
+    of_a_function_that_computes: ("torch.div", "each.sum() / total", None),
     accelerated: ("torch.log", "torch.log(torch.zeros(()))", 2),
 }
 
@@ -153,7 +184,12 @@ def test_the_part_is_named_with_its_line(monkeypatch, loss_of):
     found = asked(monkeypatch, loss_of)
     assert (found.operator, found.phase, found.found_by) == (operator, "loss", "source")
     assert text in found.reason
-    assert found.place.endswith(f"test_loss_expression.py:{loss_of.__code__.co_firstlineno + line}")
+    if line is None:
+        source, start = inspect.getsourcelines(weighted)
+        number = start + next(i for i, row in enumerate(source) if text in row)
+    else:
+        number = loss_of.__code__.co_firstlineno + line
+    assert found.place.endswith(f"test_loss_expression.py:{number}")
     assert found.cause is not None
 
 
@@ -189,3 +225,64 @@ def test_nothing_of_the_training_changes(monkeypatch):
 def counted_call(ran, out):
     ran.append(1)
     return out
+
+
+def derivative(loss, outputs=None):
+    """What is found of the derivative after the line above it has called backward."""
+    frame = sys._getframe(1)
+    return bad_derivative(frame, frame.f_lineno - 1, float(loss.detach()), outputs)
+
+
+def line_of(function, text):
+    source, start = inspect.getsourcelines(function)
+    return start + next(i for i, row in enumerate(source) if text in row)
+
+
+def test_the_derivative_of_a_root_of_zero_is_named_in_a_module_of_the_script():
+    labels, criterion, net = torch.tensor([0, 1, 0, 1]), Distance(), nn.Linear(2, 3)
+    out = net(ROWS)
+    loss = criterion(out, labels)
+    loss.backward()
+    found = derivative(loss)
+    assert (found.phase, found.operator, found.cause) == (
+        "backward",
+        "torch.sqrt",
+        "gradient_of_root",
+    )
+    assert found.reason.endswith("in `diff.pow(2).sum(-1).sqrt()`")
+    assert found.place.endswith(f":{line_of(Distance.forward, '.sqrt()')}")
+    assert all(torch.isnan(p.grad).any() for p in net.parameters())
+
+
+def test_a_model_that_the_line_calls_is_not_called_again():
+    labels, criterion, net = torch.tensor([0, 1, 0, 1]), Distance(), nn.Linear(2, 3)
+    output = net(ROWS)
+    calls = []
+    net.register_forward_hook(lambda *_: calls.append(1))
+    loss = criterion(net(ROWS), labels)
+    loss.backward(retain_graph=True)
+    assert derivative(loss) is None
+    loss.backward()
+    assert derivative(loss, {id(net): [output]}).operator == "torch.sqrt"
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_the_derivative_of_a_part_on_its_own_line_is_named(shift):
+    net = nn.Linear(2, 3)
+    out = net(ROWS) * 0 + shift
+    part = (out - 1).abs().sum(1)
+    loss = part.pow(0.5).mean()
+    loss.backward()
+    found = derivative(loss)
+    assert (None if found is None else found.operator) == (None if shift == 0 else "torch.pow")
+
+
+def test_another_loss_than_that_of_the_training_is_not_looked_at():
+    net = nn.Linear(2, 3)
+    out = net(ROWS) * 0
+    loss = out.sqrt().sum()
+    loss.backward(retain_graph=True)
+    assert derivative(loss + 5) is None
+    loss.backward()
+    assert derivative(loss).cause == "gradient_of_root"

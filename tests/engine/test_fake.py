@@ -113,6 +113,21 @@ def test_an_index_past_the_table_is_seen_though_fake_tensors_have_no_values(file
     assert result.status == 3
 
 
+@pytest.mark.parametrize(
+    "positions",
+    ["torch.arange(x.shape[1])", "torch.arange(2, 2 + x.shape[1], device=x.device)[None, :]",
+     "torch.arange(0, 3 * x.shape[1], 3).unsqueeze(0).expand(2, -1)"],
+)  # fmt: skip
+@pytest.mark.parametrize("length", [2, 9])
+def test_positions_past_their_table_are_seen(file, positions, length):
+    path = file(net("self.pos = nn.Embedding(8, 3)", f"return self.pos({positions}).sum() + x"))
+    done = run_cli("inspect", path, "-i", f"2x{length}")
+    assert (done.status, "index out of range" in done.err) == (
+        (3, True) if length > 2 else (0, False)
+    )
+    assert ("real tensors" in done.out) is (length > 2)
+
+
 def test_an_embedding_with_a_forward_of_its_own_is_no_lookup(file):
     before = "class Positions(nn.Embedding):\n    def forward(self, ids):\n"
     before += "        return self.weight[: ids.shape[1]]\n"

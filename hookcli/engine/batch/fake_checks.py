@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from hookcli.models.failures import message_of
+from hookcli.models.fake.fake import bounds_of
 from hookcli.models.nested import dtype_name, leaves
 from hookcli.models.torchscript.twins import twin_of
 from hookcli.torch_private import (
@@ -86,9 +87,11 @@ class FakeTensorChecks:
         return fake
 
     def _bounds_of(self, tensor: torch.Tensor) -> tuple[int, int] | None:
-        """The bounds of a tensor of the batch, or of one that is a view of it."""
+        """The bounds of a tensor of the batch or of a range, or of one that is a view of it."""
         whole = self._bounds.get(id(tensor))
-        return whole if whole or tensor._base is None else self._bounds.get(id(tensor._base))
+        if whole is None and tensor._base is not None:
+            whole = self._bounds.get(id(tensor._base))
+        return whole or bounds_of(tensor)
 
     def check_output(self, module: Any, output: Any) -> None:
         """Raise FakeDoubtError if a fake kernel returns a tensor and the real one returns None."""

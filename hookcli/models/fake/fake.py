@@ -67,10 +67,39 @@ class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
-            return self.dispatch(func, types, args, kwargs or {})
+            out: Any = self.dispatch(func, types, args, kwargs or {})
         except BaseException as error:
             lost.note(error)
             raise
+        if func in _RANGES:
+            out.hookcli_bounds = _bounds(args)
+        return out
+
+
+_RANGES = {
+    torch.ops.aten.arange.default, torch.ops.aten.arange.start, torch.ops.aten.arange.start_step
+}  # fmt: skip
+
+
+def _bounds(args: tuple[Any, ...]) -> tuple[int, int] | None:
+    """Return the least and the greatest value of a range of integers; None if it is empty."""
+    first, end, *step = args if len(args) > 1 else (0, *args)
+    if not all(type(value) is int for value in (first, end, *step)):
+        return None
+    values = range(first, end, *step)
+    return (min(values[0], values[-1]), max(values[0], values[-1])) if values else None
+
+
+def bounds_of(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """Return the least and greatest value of a fake tensor of `torch.arange`, or of a view of it.
+
+    None if they are not known.
+    """
+    for one in (tensor, tensor._base):
+        bounds: tuple[int, int] | None = getattr(one, "hookcli_bounds", None)
+        if bounds is not None:
+            return bounds
+    return None
 
 
 def _no_fake(original: torch.Tensor, error: Exception) -> NoFakeError:

@@ -21,6 +21,9 @@ GROWS = "learning_rate_grows"  # a cause of divergence
 _SHARE = 0.5
 _TINY = 1e-8  # of the largest
 _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
+# Optimizers whose step is about as large as the learning rate, whatever the gradient is.
+_ADAPTIVE = {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop"}
+_LARGE, _TIMES = 0.1, 300.0  # a learning rate of these, and of the one of the first group
 _FEW, _PART = 5, 0.1  # steps with a rate that has collapsed, and their share of all steps
 
 
@@ -60,6 +63,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     dead = [(step, many) for step, rate, many in rates if abs(rate) <= _TINY * largest]
     count, known = sum(many for _, many in dead), sum(many for *_, many in rates)
     if not dead or count < _LEAST or count <= options["share"] * known:
+        apart = _apart(training)
+        if apart is not None:
+            yield RuleFinding(
+                "fail", "", "apart", apart, largest, _LARGE, script_line(report, "optimizer"),
+                severity="warning", advice="check the `lr` of each group of the optimizer",
+            )  # fmt: skip
+            return
         low = min(rate for _, rate, _ in rates)
         yield passed(f"the learning rate is between {low:.3g} and {largest:.3g}")
         return
@@ -74,6 +84,23 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", "", "zero", message, count, options["share"], script_line(report, "optimizer"),
         cause="learning_rate_zero", step=step, advice=_ADVICE,
     )  # fmt: skip
+
+
+def _apart(training: TrainingInfo) -> str | None:
+    """Return a sentence about a group whose rate is too large for Adam, and not the first one's."""
+    optimizer = training.optimizer
+    if optimizer is None or optimizer.type not in _ADAPTIVE or optimizer.groups < _LEAST:
+        return None
+    pairs = [(real(row.lr), real(row.largest_lr)) for row in training.steps]
+    known = [(first, most) for first, most in pairs if first and most is not None]
+    apart = [(first, most) for first, most in known if most >= max(_LARGE, _TIMES * first)]
+    if len(apart) <= len(known) / 2:
+        return None
+    first, most = max(apart, key=lambda pair: pair[1])
+    return (
+        f"a group of {optimizer.type} has a learning rate of {most:.3g}, {most / first:,.0f} times "
+        f"that of the first one: a step of it moves each parameter by about {most:.3g}"
+    )
 
 
 def _far(training: TrainingInfo) -> tuple[RateChange, str] | None:
@@ -109,7 +136,9 @@ RULE = Rule(
     "below 1e-8 of its largest value. A warm-up may begin with 0, and a schedule may end with it: "
     "they fail only if that takes more than the given share of the steps. Between 20 of its "
     "changes, the rate of a group also must not fall below 1e-8 of itself, without being 0, for a "
-    "tenth of the steps, and must not grow to 0.5 or more and to a thousand times the first rate.",
+    "tenth of the steps, and must not grow to 0.5 or more and to a thousand times the first rate. "
+    "With Adam and its like, no group may have a rate of 0.1 or more that is 300 times that of the "
+    "first group, in more than half of the steps: a warning.",
     formula="share of steps with lr <= 1e-8 max(lr) <= share",
     source="torch.optim.lr_scheduler: a schedule counts calls of scheduler.step",
     fails="optim.SGD(model.parameters(), lr=0); StepLR(step_size=1) with a step for each batch",

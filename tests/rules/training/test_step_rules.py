@@ -116,6 +116,11 @@ FOUND = [
     ("learning_rate", {"lr": lambda _: 0.0}, {}, "the learning rate is 0 in all 120 steps"),
     ("learning_rate", {"lr": lambda i: 0.1 ** (i // 5)}, {}, "of its largest value in"),
     (
+        "learning_rate", {"lr": lambda _: 3e-4, "largest_lr": lambda _: 3.0},
+        {"optimizer": OptimizerInfo("AdamW", 4, 0, 2, {})},
+        "a group of AdamW has a learning rate of 3, 10,000 times that of the first one",
+    ),
+    (
         "eval_while_training", {},
         {"eval_modules": ("drop",), "train_modules": (), "eval_steps": (100,)}, "at step 100",
     ),
@@ -185,6 +190,10 @@ FINE = [
     ("grad_norm_spikes", {"grad_norm": lambda i: 1.0 if i % 8 else 500.0}, {}),
     ("grad_norm_spikes", {"grad_norm": lambda i: 1.1**i}, {}),
     ("learning_rate", {"lr": lambda i: min(i, 119 - i) / 100}, {}),  # a warm-up, and 0 at the end
+    ("learning_rate", {"lr": lambda _: 3e-5, "largest_lr": lambda _: 3e-3},
+     {"optimizer": OptimizerInfo("AdamW", 4, 0, 2, {})}),  # a new head
+    ("learning_rate", {"lr": lambda _: 1e-4, "largest_lr": lambda _: 1.0},
+     {"optimizer": OptimizerInfo("Prodigy", 4, 0, 2, {})}),
     # Small weights that become large, with a lower loss.
     ("update_ratio", {"update_ratio": lambda i: 60.0 if i < 1 else 0.1}, {}),
     # Large steps of a training whose loss falls, and a loss that rises with small steps.

@@ -172,6 +172,17 @@ def test_gradients_of_a_scaled_loss_are_compared_without_the_scale():
     assert ("output_gradient", "a", "different") in figures(made(1, None), made(2, None))
 
 
+def test_the_rate_of_another_group_than_the_first_is_compared():
+    def made(largest):
+        one = plain()
+        steps = [replace(row, largest_lr=largest) for row in one.training.steps]
+        return replace(one, training=replace(one.training, steps=tuple(steps)))
+
+    first = compare_trainings(training(made(3.0)), training(made(0.003))).first
+    assert (first.figure.kind, first.figure.a, first.figure.b) == ("lr", 3.0, 0.003)
+    assert compare_trainings(training(made(3.0)), training(made(3.0))).first is None
+
+
 def test_autocast_rounds_as_the_dtype_of_its_layers():
     def made(gradient, dtype):
         one = record([2.0], {"a.weight": gradient, "b.weight": 1.0})

@@ -58,6 +58,11 @@ def loss_of(row: StepRow) -> Number | None:
     return row.loss if row.mean_loss is None else row.mean_loss
 
 
+def largest_rate(row: StepRow) -> Number | None:
+    """Return the largest learning rate of all groups of the optimizer in a step."""
+    return row.lr if row.largest_lr is None else row.largest_lr
+
+
 def observe(report: Report) -> Observed:
     """Index a record.
 

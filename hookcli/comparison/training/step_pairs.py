@@ -21,6 +21,7 @@ from hookcli.comparison.training.observed import (
     computed_in,
     event_values,
     gradient_of,
+    largest_rate,
     loss_of,
     norm_of,
     ran_alike,
@@ -91,6 +92,9 @@ class StepPairs:
         yield self._plain(step, "optimizer", "scale", (ours.scale, theirs.scale))
         yield self._plain(step, "optimizer", "skipped", (ours.skipped, theirs.skipped))
         yield self._plain(step, "optimizer", "lr", (ours.lr, theirs.lr))
+        largest = largest_rate(ours), largest_rate(theirs)
+        if ours.lr == theirs.lr and largest != (ours.lr, theirs.lr):
+            yield self._plain(step, "optimizer", "lr", largest)
         yield from self._updates(step, {f.name for f in gradients if f.status == "same"})
         yield from self._events(step, "optimizer")
         pair = (ours.update_norm, theirs.update_norm)

@@ -294,6 +294,14 @@ def _fill(text: str, word: str, dtype: str) -> Fill:
     _refuse(text, unknown("fill", word), "choose from ones, zeros, randn, rand, LOW..HIGH")
 
 
+def _hint_for(text: str, body: str) -> str:
+    """Return the hint for what is no input: sizes with commas, or a bracket that is not closed."""
+    if _COMMAS.fullmatch(body):
+        return f"write `{text.replace(', ', 'x').replace(',', 'x')}`"
+    closing = CLOSES.get(body[:1])
+    return HINT if closing is None else f"end the input with `{closing}`, which closes `{body[0]}`"
+
+
 def _tensor(text: str, body: str) -> TensorSpec:
     if match := _BRACKETS.fullmatch(body):
         dtype = _dtype(text, match[1])
@@ -308,12 +316,7 @@ def _tensor(text: str, body: str) -> TensorSpec:
         return TensorSpec(_sizes(text, sizes), dtype, fill)
     shape, *rest = body.split(":", 2)
     if not _SHAPE.fullmatch(shape):
-        has_commas = _COMMAS.fullmatch(body) is not None
-        _refuse(
-            text,
-            f"'{body}' is not an input",
-            f"write `{text.replace(', ', 'x').replace(',', 'x')}`" if has_commas else HINT,
-        )
+        _refuse(text, f"'{body}' is not an input", _hint_for(text, body))
     sizes_ = _sizes(text, shape.split("x"))
     if not rest:
         return TensorSpec(sizes_)

@@ -299,7 +299,7 @@ def _hint_for(text: str, body: str) -> str:
     if _COMMAS.fullmatch(body):
         return f"write `{text.replace(', ', 'x').replace(',', 'x')}`"
     closing = CLOSES.get(body[:1])
-    return HINT if closing is None else f"end the input with `{closing}`, which closes `{body[0]}`"
+    return HINT if closing is None else f"close the `{body[0]}` with `{closing}`"
 
 
 def _tensor(text: str, body: str) -> TensorSpec:

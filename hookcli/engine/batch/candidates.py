@@ -137,12 +137,12 @@ def _as_list(root: nn.Module, spec: Spec) -> str | None:
     """Return the hint to pass several tensors as one list, if the only parameter is a list."""
     signature = forward_signature(root)
     parameters = [] if signature is None else list(signature.parameters.values())
-    texts = [given.text for given in spec.inputs]
-    if len(parameters) != 1 or len(texts) < 2 or any("=" in text for text in texts):
+    given = [one.text for one in spec.inputs]
+    if len(parameters) != 1 or len(given) < 2 or any("=" in one for one in given):
         return None
     annotation = parameters[0].annotation
     name = annotation if isinstance(annotation, str) else str(annotation)
-    return f"pass one list: `-i '[{', '.join(texts)}]'`" if _LIST.match(name) else None
+    return f"pass one list: `-i '[{', '.join(given)}]'`" if _LIST.match(name) else None
 
 
 def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidate:

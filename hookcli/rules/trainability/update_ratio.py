@@ -112,11 +112,11 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
         return
     thrown = _thrown_off(training, min(_WHOLE, options["max"]))
     if thrown is not None:
-        step, then, late = thrown
+        step, then = thrown
         message = (
             f"a step of {name}{_at_rate(training)} changes all parameters by "
             f"{real(step.update_ratio):.3g} of their norm, and the loss rises from "
-            f"{real(step.loss):.4g} to {then:.4g}; its median is {late:.4g} at the end"
+            f"{real(step.loss):.4g} to {then:.4g}"
         )
         place = script_line(report, "optimizer")
         yield RuleFinding(
@@ -164,10 +164,10 @@ def _above_start(training: TrainingInfo) -> tuple[float, float, str] | None:
     return (first, average, "mean") if average > first and jumps else None
 
 
-def _thrown_off(training: TrainingInfo, limit: float) -> tuple[StepRow, float, float] | None:
+def _thrown_off(training: TrainingInfo, limit: float) -> tuple[StepRow, float] | None:
     """Return a step after which the loss is far higher, in a training that does not get below it.
 
-    With it, the loss of the next step and the median of the last third.
+    With it, the loss of the next step.
     """
     losses = series(training, "loss")
     if training.together or len(losses) < _LEAST or min(value for _, value in losses) < 0:
@@ -178,7 +178,7 @@ def _thrown_off(training: TrainingInfo, limit: float) -> tuple[StepRow, float, f
         if whole is None or before is None or then is None or after.step != step.step + 1:
             continue
         if whole > limit and then > _FAR * before and late > _CLEARLY * before:
-            return step, then, late
+            return step, then
     return None
 
 

@@ -99,7 +99,7 @@ def _apart(training: TrainingInfo) -> str | None:
     first, most = max(apart, key=lambda pair: pair[1])
     return (
         f"a group of {optimizer.type} has a learning rate of {most:.3g}, {most / first:,.0f} times "
-        f"that of the first one: a step of it moves each parameter by about {most:.3g}"
+        "that of the first group"
     )
 
 

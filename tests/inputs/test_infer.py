@@ -512,8 +512,10 @@ def test_the_batch_of_training_step_is_inferred(name, tmp_path):
     ],
     ids=["zip", "zip of the list first", "enumerate"],
 )
-def test_a_list_has_an_item_for_each_layer_that_takes_one(body, tmp_path):
+@pytest.mark.parametrize("own", ["self", "s"])
+def test_a_list_has_an_item_for_each_layer_that_takes_one(body, own, tmp_path):
     init = "self.a = nn.ModuleList(nn.Conv2d(c, 4, 1) for c in (2, 5, 7))"
-    (tmp_path / "net.py").write_text(HEAD + net(init, "maps", body))
+    source = net(init, "maps", body).replace("self", own)
+    (tmp_path / "net.py").write_text(HEAD + source)
     flags, _ = found(f"{tmp_path}/net.py:Net")
     assert "[2x2x64x64, 2x5x64x64, 2x7x64x64]" in flags

@@ -37,6 +37,7 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
         tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
         return {}
+    own = _own_name(tree)
     keys: dict[str, list[str]] = {}
     parts: dict[str, Parts] = {}
     steps, into, layers = False, dict[str, str](), dict[str, str]()
@@ -50,17 +51,17 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
             ):
                 steps = True
             case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="self"), attr=attribute),
+                func=ast.Attribute() as called,
                 keywords=[*_, ast.keyword(arg=None, value=ast.Name(id=name))],
-            ):
-                into.setdefault(name, attribute)
+            ) if _is_own(called, own):
+                into.setdefault(name, called.attr)
             case ast.Call(func=ast.Name(id="zip"), args=[_, _, *_] as zipped):
                 names = [item.id for item in zipped if isinstance(item, ast.Name)]
-                attributes = [item.attr for item in zipped if _is_own(item)]
+                attributes = [item.attr for item in zipped if _is_own(item, own)]
                 for name in names if attributes else ():
                     layers.setdefault(name, attributes[0])
             case ast.For():
-                name, attribute = _numbered(node)
+                name, attribute = _numbered(node, own)
                 if attribute:
                     layers.setdefault(name, attribute)
             case ast.Assign(targets=[ast.Tuple() as target], value=ast.Name(id=name)):
@@ -77,16 +78,22 @@ def uses(forward: Callable[..., Any]) -> dict[str, Use]:
     }
 
 
-def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
-    """Whether an expression is an attribute of `self`."""
+def _own_name(tree: ast.Module) -> str:
+    """Return the name that a method gives its object: `self`, mostly."""
+    method = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
+    return method.args.args[0].arg if method is not None and method.args.args else "self"
+
+
+def _is_own(node: ast.AST, own: str) -> TypeGuard[ast.Attribute]:
+    """Whether an expression is an attribute of the object that a method calls `own`."""
     return (
         isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
+        and node.value.id == own
     )
 
 
-def _numbered(loop: ast.For) -> tuple[str, str]:
+def _numbered(loop: ast.For, own: str) -> tuple[str, str]:
     """Return the name and attribute of `for i, x in enumerate(name): self.attribute[i](x)`."""
     match loop:
         case ast.For(
@@ -97,11 +104,10 @@ def _numbered(loop: ast.For) -> tuple[str, str]:
                 match node:
                     case ast.Call(
                         func=ast.Subscript(
-                            value=ast.Attribute(value=ast.Name(id="self"), attr=attribute),
-                            slice=ast.Name(id=index),
+                            value=ast.Attribute() as layers, slice=ast.Name(id=index)
                         )
-                    ) if index == number:
-                        return name, attribute
+                    ) if index == number and _is_own(layers, own):
+                        return name, layers.attr
     return "", ""
 
 

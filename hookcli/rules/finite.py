@@ -285,10 +285,10 @@ def first_sentence(first: FirstNonFinite) -> str:
 
 def _advice_about(first: FirstNonFinite, report: TrainingReport) -> str | None:
     """Return what to try; None for the advice of the rule, which is about an operator."""
-    if first.batch is not None:
-        return f"run the step again with the batch that was saved in {first.batch}"
     if first.cause in REASONS:
         return REASONS[first.cause].advice
+    if first.batch is not None:
+        return f"run the step again with the batch that was saved in {first.batch}"
     if first.operator is not None:
         return None
     if first.found_by == "parameters":

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from hookcli.models import places
 from hookcli.operators.finite import counts_of
 from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite
@@ -55,7 +56,7 @@ def first_non_finite(
     found = with_bad_layer(found, bad)
     batch, notes = None, list(found.notes)
     if ends and calls:
-        batch, saved = saved_call(root, calls[found.call], job)
+        batch, saved = saved_call(root, calls[found.call], job, of_loss=found.is_of_loss)
         notes += saved
     return found.as_first(record.name, step.step, what, batch), notes
 
@@ -84,8 +85,13 @@ def _status(gradient: torch.Tensor | None) -> str:
     return "ok" if counts_of(local(gradient)) is None else "non_finite"
 
 
-def saved_call(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | None, list[str]]:
-    """Write the batch and the weights; return the path as typed by a user, and notes."""
+def saved_call(
+    root: RootWatch, call: ForwardCall, job: RunJob, *, of_loss: bool = False
+) -> tuple[str | None, list[str]]:
+    """Write the batch and the weights; return the path as typed by a user, and notes.
+
+    What is made by the loss of the script, as `of_loss` tells, no command repeats.
+    """
     if job.batch is None:
         return None, []
     try:
@@ -94,7 +100,22 @@ def saved_call(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | N
         return None, [f"the batch of the step was not saved: {error.strerror or error}"]
     if saved.batch is None:
         return None, [f"the batch of the step was not saved: {saved.why}"]
+    if of_loss:
+        return saved.batch, [
+            f"{saved.batch} has the batch of the step, and {saved.weights} the weights before it: "
+            "the script computes the loss"
+        ]
+    if saved.command is None:
+        return saved.batch, [
+            f"run `hookcli grads` with a function that returns the model, `-i {saved.batch}` and "
+            f"`--weights {saved.weights}` to repeat the step"
+        ]
     notes = [f"run `{saved.command}` to repeat the step"]
+    if saved.runs_script:
+        notes.append(
+            f"the command imports {places.show(job.script.name)}, which trains again: put the "
+            'training below `if __name__ == "__main__":`'
+        )
     if saved.missing:
         notes.append(
             f"set the arguments of the constructor in that command: {join_names(saved.missing)}"

@@ -150,6 +150,11 @@ class NonFiniteValue:
     call: int = 0
     cause: str | None = None
 
+    @property
+    def is_of_loss(self) -> bool:
+        """Whether the script's own computation of the loss made the value."""
+        return self.found_by == "source" or self.phase == "loss"
+
     def as_first(
         self, record: str, step: int, what: Literal["loss", "gradient"], batch: str | None
     ) -> FirstNonFinite:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import linecache
 import re
 import shlex
 import sys
@@ -32,7 +33,8 @@ class SavedStep:
     """The files of a step, and the command that repeats it.
 
     `batch` and `weights` are paths; None if `why` tells why they could not be saved. `missing` are
-    the constructor's arguments whose values the user must fill in.
+    the constructor's arguments whose values the user must fill in. There is no command if no name
+    of a module leads to the model. It `runs_script` if it imports a script that trains at once.
     """
 
     batch: str | None
@@ -40,6 +42,7 @@ class SavedStep:
     command: str | None
     missing: tuple[str, ...] = ()
     why: str | None = None
+    runs_script: bool = False
 
 
 class _NotPlain(Exception):  # noqa: N818  # it never leaves this module
@@ -69,8 +72,12 @@ def save_step(root: nn.Module, call: ForwardCall, *, batch: str, script: ScriptS
     }
     save_whole(state, weights)
     shown = places.show(str(path)), places.show(str(weights))
-    command, missing = _command(root, *shown, script)
-    return SavedStep(*shown, command, missing)
+    source = _source(root, script.name)
+    if source is None:
+        return SavedStep(*shown, None)
+    command, missing = _command(root, *shown, source)
+    runs_script = source.startswith(f"{script.name}:") and not _is_guarded()
+    return SavedStep(*shown, command, missing, runs_script=runs_script)
 
 
 def _arguments(root: nn.Module, call: ForwardCall) -> Any:
@@ -129,11 +136,8 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     return plain.cpu().clone()
 
 
-def _command(
-    root: nn.Module, batch: str, weights: str, script: ScriptSpec
-) -> tuple[str, tuple[str, ...]]:
+def _command(root: nn.Module, batch: str, weights: str, source: str) -> tuple[str, tuple[str, ...]]:
     """Return the command, and the constructor's arguments that are not known."""
-    source = _source(root, script.name)
     words = ["hookcli", "grads", source, "-i", batch, "--weights", weights]
     values, missing = ({}, ()) if _is_object(source, root) else constructor_arguments(root)
     for name, value in values.items():
@@ -148,13 +152,22 @@ def _command(
     return shlex.join(words), missing
 
 
-def _source(root: nn.Module, script: str) -> str:
-    """Return the class of a root as MODEL names it; its variable if the class is torch's own."""
+def _is_guarded() -> bool:
+    """Whether the script has a part that importing it does not run."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return file is None or "__name__" in "".join(linecache.getlines(file))
+
+
+def _source(root: nn.Module, script: str) -> str | None:
+    """Return the class of a root as MODEL names it; its variable if the class is torch's own.
+
+    None if it is neither, as a Sequential that a function of the script makes.
+    """
     kind = type(root)
     main = vars(sys.modules["__main__"])
     if kind.__module__.partition(".")[0] == "torch" or "<locals>" in kind.__qualname__:
-        name = next((key for key, value in list(main.items()) if value is root), "NAME")
-        return f"{script}:{name}"
+        name = next((key for key, value in list(main.items()) if value is root), None)
+        return None if name is None else f"{script}:{name}"
     if kind.__module__ == "__main__":
         return f"{script}:{kind.__qualname__}"
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)

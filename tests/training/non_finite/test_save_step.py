@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 
+import pytest
 import torch
 from torch import nn
 
@@ -269,3 +270,50 @@ def test_arguments_of_the_constructor_are_found_as_attributes():
 
     found = constructor_arguments(Model(8, "true", [3]))
     assert found == ({"width": 8, "kind": "true", "bias": False}, ("layers",))
+
+
+TRAINS = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 2)
+    def forward(self, x):
+        return self.a(x){inside}
+
+def main():
+    net = {net}
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    loss = net(torch.ones(4, 3)).sum(){outside}
+    loss.backward()
+    optimizer.step()
+
+{call}
+"""
+GUARD = "if __name__ == '__main__':\n    main()"
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "net", "call", "told", "not_told"),
+    [
+        ("", " * torch.log(-torch.ones(()))", "Net()", GUARD, "the script computes the loss",
+         "to repeat the step"),
+        (".sub(9).log()", "", "nn.Sequential(Net())", GUARD, "a function that returns the model",
+         "NAME"),
+        (".sub(9).log()", "", "Net()", "main()", "the command imports train.py, which trains again",
+         "the script computes the loss"),
+        (".sub(9).log()", "", "Net()", GUARD, "hookcli grads train.py:Net", "trains again"),
+    ],
+    ids=["of the loss", "a local model", "a script without a guard", "with one"],
+)  # fmt: skip
+def test_what_repeats_a_step_is_told_as_it_is(tmp_path, inside, outside, net, call, told, not_told):
+    source = TRAINS.format(inside=inside, outside=outside, net=net, call=call)
+    written(tmp_path, {"train.py": source})
+    words = ("run", "--stop-on", "nonfinite", "-o", "run.json", "train.py")
+    ran = run_cli(*words, cwd=tmp_path)
+    assert ran.status == 0, ran.err
+    warnings = " ".join(json.loads((tmp_path / "run.json").read_text())["warnings"])
+    assert told in warnings
+    assert not_told not in warnings
+    assert {"hookcli-batch.pt", "hookcli-batch.weights.pt"} <= {p.name for p in tmp_path.iterdir()}

@@ -21,6 +21,7 @@ Sort: TypeAlias = tuple[Shape, str]  # shape, dtype
 
 
 NO_GRAD = "ran under no_grad: it gets no gradient"  # a note on a call
+NO_OUTPUT = "returned None"  # a note on the call of the model
 
 
 @dataclass(frozen=True, slots=True)

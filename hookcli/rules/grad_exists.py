@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from hookcli.report.findings import Measurement
-from hookcli.report.recording import NO_GRAD
+from hookcli.report.recording import NO_GRAD, NO_OUTPUT
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
 from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
@@ -155,11 +155,23 @@ def _first_step_only(report: Report, rows: list[ParameterRow]) -> RuleFinding:
     )  # fmt: skip
 
 
+def _without_output(report: Report) -> RuleFinding | None:
+    """Return a finding if the model returned None: there is nothing to compute a loss of."""
+    root = next((row for row in report.layers if row.name == "" and NO_OUTPUT in row.notes), None)
+    if root is None or not any(row.requires_grad for row in report.parameters):
+        return None
+    message = f"the forward of {root.type} returned None: no loss can be computed of it"
+    return RuleFinding(
+        "fail", "", "no output", message, 0, 1, root.place,
+        advice="add `return` to the end of forward",
+    )  # fmt: skip
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
     if all(row.status is None for row in report.parameters):
-        yield skipped(NO_BACKWARD)
+        yield _without_output(report) or skipped(NO_BACKWARD)
         return
     if not rows:
         yield no_match("parameter", options["at"])

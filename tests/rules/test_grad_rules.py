@@ -157,3 +157,31 @@ def test_a_model_that_is_frozen_as_a_whole_is_told(is_frozen, key, severity):
     model.eval()
     report = hookcli.check(model, inputs=X, mode="eval")
     assert not [row for row in report.diagnoses if row.cause == "all_frozen"]
+
+
+class Forgets(nn.Module):
+    """Its forward returns what it is told to."""
+
+    def __init__(self, output):
+        super().__init__()
+        self.a, self.output = nn.Linear(X.shape[-1], 4), output
+
+    def forward(self, x):
+        return self.output(self.a(x))
+
+
+@pytest.mark.parametrize(
+    ("output", "finds"),
+    [
+        (lambda y: None, True),
+        (lambda y: torch.distributions.Categorical(logits=y), False),
+        (lambda y: y.detach(), False),
+        (lambda y: y, False),
+    ],
+)
+def test_a_forward_without_return_is_told(output, finds):
+    rows = judged(Forgets(output), "grad_exists")
+    message = "the forward of Forgets returned None: no loss can be computed of it"
+    assert (("fail", "", message) in rows) is finds
+    frozen = Forgets(output).requires_grad_(False)
+    assert all(status != "fail" for status, *_ in judged(frozen, "grad_exists"))

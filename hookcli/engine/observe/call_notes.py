@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -10,7 +11,7 @@ from hookcli.engine.watcher import Watcher
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper
 from hookcli.models.model import Call, CallInputs, Model
-from hookcli.report.recording import NO_GRAD, Recording
+from hookcli.report.recording import NO_GRAD, NO_OUTPUT, Recording
 from hookcli.text import join_names
 from hookcli.torch_private import peek_interpreter_stack
 
@@ -39,6 +40,11 @@ class CallNotes(Watcher):
             for parameter in call.module._parameters.values()
         ):
             call.note(_OTHERS)
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Note that the model has returned None, as without a `return`."""
+        if self._backward and output is None and error is None and call.name == "":
+            call.note(NO_OUTPUT)
 
 
 def note_compiled(model: Model, recording: Recording) -> None:

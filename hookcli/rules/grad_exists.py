@@ -134,6 +134,16 @@ def _later(report: Report, rows: list[ParameterRow]) -> list[ParameterRow]:
 def _first_step_only(report: Report, rows: list[ParameterRow]) -> RuleFinding:
     """Return the note about parameters that get a gradient after some steps."""
     steps, _ = later_gradients(report) or (0, None)
+    if steps == 0:  # the steps are without the hooks of the configuration
+        message = (
+            f"{counted(len(rows), 'parameter')} got zero gradients, but not in a second run "
+            "without the hooks of the configuration"
+        )
+        where, target = places(report), owner(rows[0].name)
+        return RuleFinding(
+            "fail", target, "hooks", message, len(rows), 0, where.get(target), severity="note",
+            advice="remove the hooks that change values; without any, check what is random here",
+        )  # fmt: skip
     whose = "its gradient is" if len(rows) == 1 else "their gradients are"
     after = f"after {counted(steps, 'step')} {whose} not zero"
     names = {row.name for row in rows}

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import hookcli
+from tests.conftest import run_cli
 from tests.rules.gradient_cuts import Chain, argmax, detach, line_of
 
 X = torch.linspace(-2, 2, 20).view(5, 4)
@@ -185,3 +186,17 @@ def test_a_forward_without_return_is_told(output, finds):
     assert (("fail", "", message) in rows) is finds
     frozen = Forgets(output).requires_grad_(False)
     assert all(status != "fail" for status, *_ in judged(frozen, "grad_exists"))
+
+
+def test_a_hook_that_makes_gradients_zero_is_not_taken_for_a_first_step(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\n"
+        "net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 1))\n"
+    )
+    (tmp_path / "h.yaml").write_text(
+        "model: net.py:net\ninputs: [2x3]\nhooks:\n- {kind: forward, at: '1', do: {scale: 0.0}}\n"
+    )
+    done = run_cli("grads", "-c", "h.yaml", "-f", "json", cwd=tmp_path)
+    rows = [row for row in done.report["diagnoses"] if "zero gradients" in row["sentence"]]
+    assert [row["severity"] for row in rows] == ["note"]
+    assert "but not in a second run without the hooks of the configuration" in rows[0]["sentence"]

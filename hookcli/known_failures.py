@@ -26,6 +26,30 @@ _NETWORK = re.compile(
 )
 
 _HUB = re.compile(r"hugging ?face|outgoing traffic|[Oo]ffline|LocalEntryNotFound")
+# Errors of torch in trainings, each with what to do.
+_OF_TRAININGS = (
+    (r"IndexError: Target -?\d+ is out of bounds",
+     "make the labels go from 0 to the number of classes - 1: they may begin at 1, or the last "
+     "layer has too few outputs"),
+    (r"ValueError: Expected more than 1 value per channel when training",
+     "pass `drop_last=True` to the DataLoader: a batch of one sample has reached a batch norm"),
+    (r"RuntimeError: Trying to backward through the graph a second time",
+     "call backward once for each forward: detach what is kept from an earlier step, such as a "
+     "hidden state"),
+    (r"RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+     "look for `detach`, `item`, `no_grad` or frozen parameters between the model and the loss"),
+    (r"RuntimeError: expected (scalar type|target dtype to be) Long",
+     "convert the labels with `.long()`: this loss takes the number of a class"),
+    (r"RuntimeError: (Found dtype Long but expected|result type Float can't be cast to .* Long)",
+     "convert the targets with `.float()`: this loss compares real numbers"),
+    (r"ValueError: optimizer got an empty parameter list",
+     "register the layers as attributes or in an nn.ModuleList, so that parameters() has them"),
+)  # fmt: skip
+
+
+def training_hint(error: str) -> str | None:
+    """Return what to do about an error of torch in a training, as "Type: message"; else None."""
+    return next((hint for known, hint in _OF_TRAININGS if re.match(known, error)), None)
 
 
 def missing_package(module: str) -> str:

@@ -11,6 +11,7 @@ from hookcli.formats.parts.compiler import break_lines
 from hookcli.formats.parts.summary import join_alike, neutral
 from hookcli.formats.parts.text import count, figure, place, shape
 from hookcli.formats.training.facts import training_of
+from hookcli.known_failures import training_hint
 from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
 from hookcli.text import counted, join_names
@@ -92,6 +93,9 @@ _BAD = {"nans": "NaN", "infs": "Inf"}
 def notes(report: TrainingReport) -> list[str]:
     """Return the notes about a training: what was not seen, and what no optimizer trains."""
     lines = []
+    if report.script.ended == "exception" and report.script.error is not None:
+        hint = training_hint(report.script.error)
+        lines += [] if hint is None else [hint]
     if report.tracking.detached:
         reason = escape(" ".join(report.tracking.detached.split()))
         lines.append(f"hookcli stopped observing: {reason}")

@@ -105,7 +105,7 @@ def notes(report: TrainingReport) -> list[str]:
         name = f"{escape(training_of(record).record)}: " if len(report.records) > 1 else ""
         others = _elsewhere(record, report.records)
         lines += [f"{name}{note}" for note in _of_record(record, others, told=told)]
-    lines += _others(report.others)
+    lines += _others(report.others, failed=report.script.ended == "exception")
     if report.compiler is not None:
         lines += break_lines(report.compiler)
     return list(dict.fromkeys(lines))
@@ -133,11 +133,13 @@ def _of_record(record: Report, elsewhere: int, *, told: bool) -> Iterator[str]:
         yield f"the optimizer also has {count} that the root does not have"
 
 
-def _others(others: Sequence[OtherModule]) -> Iterator[str]:
+def _others(others: Sequence[OtherModule], *, failed: bool) -> Iterator[str]:
+    """Yield the note about models without an optimizer; a script that has failed may have one."""
     if others:
         texts = [
             f"{escape(other.name)} ({escape(other.type)}"
             + (f", {counted(other.calls, 'call')})" if other.calls else ")")
             for other in others
         ]
-        yield f"called, but trained by no optimizer: {join_names(texts, _MOST)}"
+        what = "in no step before the exception" if failed else "trained by no optimizer"
+        yield f"called, but {what}: {join_names(texts, _MOST)}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 
+from hookcli.plain_files import read_bytes
 from hookcli.spec.training import ScriptSpec
 
 # What a script that reads its arguments names: sys.argv, or a library that does.
@@ -25,7 +25,7 @@ def misplaced_options(script: ScriptSpec, own: AbstractSet[str]) -> list[str]:
     if not found or script.is_module:
         return []
     try:
-        source = Path(script.name).read_text(errors="replace")
-    except (OSError, ValueError):
+        source = read_bytes(script.name) if script.source is None else script.source
+    except OSError:
         return []
-    return [] if _READS.search(source) else found
+    return [] if _READS.search(source.decode(errors="replace")) else found

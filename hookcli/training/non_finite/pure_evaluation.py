@@ -100,7 +100,7 @@ class BadPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EvaluatedPart:
     """The value of an expression, and what made it not finite."""
 
     value: Any = UNKNOWN
@@ -113,7 +113,7 @@ class Scope(Protocol):
     file: str
     tables: Sequence[Mapping[str, Any]]
 
-    def part(self, name: ast.Name, line: int, deep: int) -> Part:
+    def part(self, name: ast.Name, line: int, deep: int) -> EvaluatedPart:
         """Return the value of a variable that a line reads."""
         ...
 
@@ -153,7 +153,7 @@ class _Function:
 
     run: Callable[..., Any] | None = None
     own: Any = None  # a FunctionType, which as a field would be taken for a method
-    owner: Part | None = None
+    owner: EvaluatedPart | None = None
     instance: Any = None
 
 
@@ -174,14 +174,14 @@ class PureEvaluation:
     _functions: int = 0
     _statements: int = 0
 
-    def of(self, node: ast.AST, scope: Scope, line: int, deep: int) -> Part:
+    def of(self, node: ast.AST, scope: Scope, line: int, deep: int) -> EvaluatedPart:
         """Return the value of an expression, and its part that is bad.
 
         Variables have the values that assignments in front of `line` gave them. `deep` assignments
         are followed.
         """
         if isinstance(node, ast.Constant):
-            return Part(node.value)
+            return EvaluatedPart(node.value)
         if isinstance(node, ast.Name):
             return scope.part(node, line, deep)
         if isinstance(node, ast.Attribute):
@@ -190,7 +190,7 @@ class PureEvaluation:
             return self._call(node, scope, line, deep)
         children, function = self._operator(node)
         if function is None:
-            return Part()
+            return EvaluatedPart()
         if isinstance(node, ast.Subscript):
             parts = [
                 self.of(node.value, scope, line, deep),
@@ -215,10 +215,10 @@ class PureEvaluation:
             return [], operator.getitem
         return [], None
 
-    def _index(self, node: ast.AST, scope: Scope, line: int, deep: int) -> Part:
+    def _index(self, node: ast.AST, scope: Scope, line: int, deep: int) -> EvaluatedPart:
         if isinstance(node, ast.Slice):
             bounds = [
-                Part(None) if one is None else self.of(one, scope, line, deep)
+                EvaluatedPart(None) if one is None else self.of(one, scope, line, deep)
                 for one in (node.lower, node.upper, node.step)
             ]
             return self.computed(node, scope, bounds, slice)
@@ -227,26 +227,26 @@ class PureEvaluation:
             return self.computed(node, scope, parts, lambda *values: values)
         return self.of(node, scope, line, deep)
 
-    def _attribute(self, node: ast.Attribute, scope: Scope, line: int, deep: int) -> Part:
+    def _attribute(self, node: ast.Attribute, scope: Scope, line: int, deep: int) -> EvaluatedPart:
         if node.attr in _ATTRIBUTES:
             part = self.of(node.value, scope, line, deep)
             if isinstance(part.value, torch.Tensor):
-                return Part(self.plain(getattr(part.value, node.attr)), part.bad)
+                return EvaluatedPart(self.plain(getattr(part.value, node.attr)), part.bad)
         value = value_in(node, scope.tables)
         if value is None and value_in(node.value, scope.tables) is torch:
             value = getattr(torch, node.attr, None)  # torch.float32
-        return Part(self.plain(value))
+        return EvaluatedPart(self.plain(value))
 
-    def _call(self, node: ast.Call, scope: Scope, line: int, deep: int) -> Part:
+    def _call(self, node: ast.Call, scope: Scope, line: int, deep: int) -> EvaluatedPart:
         module = value_in(node.func, scope.tables) if self.outputs else None
         if id(module) in self.outputs:
             known = self.outputs[id(module)]
-            return Part(self.plain(known.pop(0))) if known else Part()
+            return EvaluatedPart(self.plain(known.pop(0))) if known else EvaluatedPart()
         function = self._function(node, scope, line, deep)
         if function is None or any(isinstance(one, ast.Starred) for one in node.args):
-            return Part()
+            return EvaluatedPart()
         if any(one.arg in {None, "out"} for one in node.keywords):  # it would write to `out`
-            return Part()
+            return EvaluatedPart()
         given = [self.of(one, scope, line, deep) for one in node.args]
         named = {str(one.arg): self.of(one.value, scope, line, deep) for one in node.keywords}
         if function.own is not None:
@@ -286,23 +286,27 @@ class PureEvaluation:
         return _Function(lambda tensor, *a, **kw: getattr(tensor, method)(*a, **kw), owner=part)
 
     def _called(
-        self, function: _Function, given: list[Part], named: dict[str, Part], raw: list[Any]
-    ) -> Part:
+        self,
+        function: _Function,
+        given: list[EvaluatedPart],
+        named: dict[str, EvaluatedPart],
+        raw: list[Any],
+    ) -> EvaluatedPart:
         """Return what a function of the script returns, read from its source."""
         source = None if function.own is None else source_of_code(function.own.__code__)
         if function.own is None or source is None or self._functions >= _DEEPEST:
-            return Part()
-        own = [] if function.instance is None else [Part()]
+            return EvaluatedPart()
+        own = [] if function.instance is None else [EvaluatedPart()]
         try:
             signature = inspect.signature(function.own)
             bound = signature.bind(*own, *given, **named)
         except (TypeError, ValueError):
-            return Part()
-        values: dict[str, Part] = {}
+            return EvaluatedPart()
+        values: dict[str, EvaluatedPart] = {}
         for name, parameter in signature.parameters.items():
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
-                return Part()
-            default = Part(self.plain(parameter.default))
+                return EvaluatedPart()
+            default = EvaluatedPart(self.plain(parameter.default))
             values[name] = bound.arguments.get(name, default)
         instance = [] if function.instance is None else [function.instance]
         objects = dict(zip(signature.parameters, [*instance, *raw], strict=False))
@@ -311,12 +315,12 @@ class PureEvaluation:
         try:
             returned = self._block(source.body, scope)
         except _NotPureError:
-            return Part()
+            return EvaluatedPart()
         finally:
             self._functions -= 1
-        return Part() if returned is None else returned
+        return EvaluatedPart() if returned is None else returned
 
-    def _block(self, statements: list[ast.stmt], scope: _FunctionScope) -> Part | None:
+    def _block(self, statements: list[ast.stmt], scope: _FunctionScope) -> EvaluatedPart | None:
         """Return what a block of statements returns; None if it goes on after it."""
         for statement in statements:
             self._statements += 1
@@ -324,7 +328,7 @@ class PureEvaluation:
                 raise _NotPureError
             if isinstance(statement, ast.Return):
                 value = statement.value
-                return Part(None) if value is None else self.of(value, scope, 0, 0)
+                return EvaluatedPart(None) if value is None else self.of(value, scope, 0, 0)
             if isinstance(statement, ast.If):
                 test = self.of(statement.test, scope, 0, 0).value
                 if not isinstance(test, bool | int) and not _is_one(test):
@@ -358,29 +362,29 @@ class PureEvaluation:
         return min(around, key=lambda one: one.end - one.first, default=None)
 
     def computed(
-        self, node: ast.AST, scope: Scope, parts: list[Part], function: Callable[..., Any]
-    ) -> Part:
+        self, node: ast.AST, scope: Scope, parts: list[EvaluatedPart], function: Callable[..., Any]
+    ) -> EvaluatedPart:
         """Return the value that a function computes of its parts, and what made it not finite."""
         bad = next((part.bad for part in parts if part.bad is not None), None)
         values = [part.value for part in parts]
         if any(value is UNKNOWN for value in values):
-            return Part(bad=bad)
+            return EvaluatedPart(bad=bad)
         mode, first = FirstOperation(), next_sequence_nr()
         try:
             with mode:
                 value = function(*values)
         except Exception as error:  # noqa: BLE001  # it is not the script's: another one is told
             raise_if_external(error)
-            return Part(bad=bad)
+            return EvaluatedPart(bad=bad)
         if self.graph:
             self.made.append(MadeNodes(first, next_sequence_nr(), node, scope.file))
         value = self.plain(value, made=True)
         if not is_bad(value):
-            return Part(value)
+            return EvaluatedPart(value)
         given = any(is_bad(one) for one in _flat(values))
         if bad is None and not given and mode.first is not None:
             bad = BadPart(node, scope.file, mode.first)
-        return Part(value, bad)
+        return EvaluatedPart(value, bad)
 
     def plain(self, value: Any, *, made: bool = False) -> Any:
         """Return a value to compute with: a tensor without its graph; `UNKNOWN` for others.
@@ -420,10 +424,10 @@ class FrameScope:
         self.file = places.show(frame.f_code.co_filename)
         self.tables: Sequence[Mapping[str, Any]] = (frame.f_locals, frame.f_globals)
 
-    def part(self, name: ast.Name, line: int, deep: int) -> Part:
+    def part(self, name: ast.Name, line: int, deep: int) -> EvaluatedPart:
         """Return the value of a variable; what made it not finite is in its assignment."""
         if self._is_changed(name.id, line):
-            return Part()
+            return EvaluatedPart()
         raw = value_in(name, self.tables)
         made = None if self._body is None else assigned(self._body, name.id, line)
         if self._evaluation.graph and made is not None and deep and _has_graph(raw):
@@ -432,10 +436,10 @@ class FrameScope:
                 return again
         value = self._evaluation.plain(raw)
         if self._evaluation.graph or not is_bad(value) or not deep:
-            return Part(value)
+            return EvaluatedPart(value)
         if made is not None:
-            return Part(value, self._evaluation.of(made, self, made.lineno, deep - 1).bad)
-        return Part(value, self._of_loop(name, value))
+            return EvaluatedPart(value, self._evaluation.of(made, self, made.lineno, deep - 1).bad)
+        return EvaluatedPart(value, self._of_loop(name, value))
 
     def _is_changed(self, name: str, line: int) -> bool:
         """Whether a variable got another value between the line that reads it and now."""
@@ -462,7 +466,7 @@ class _FunctionScope:
     """The variables of a function of the script that is read, and not run."""
 
     def __init__(
-        self, function: FunctionType, values: dict[str, Part], objects: dict[str, Any]
+        self, function: FunctionType, values: dict[str, EvaluatedPart], objects: dict[str, Any]
     ) -> None:
         self._values = values
         self._objects = {name: one for name, one in objects.items() if one is not None}
@@ -470,14 +474,16 @@ class _FunctionScope:
         closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
         self.tables: Sequence[Mapping[str, Any]] = (self._objects, closure, function.__globals__)
 
-    def part(self, name: ast.Name, line: int, deep: int) -> Part:
+    def part(self, name: ast.Name, line: int, deep: int) -> EvaluatedPart:
         """Return the value of a variable or a global number."""
         if name.id in self._values:
             return self._values[name.id]
         value = value_in(name, self.tables[1:])
-        return Part(value) if isinstance(value, bool | int | float | str) else Part()
+        return (
+            EvaluatedPart(value) if isinstance(value, bool | int | float | str) else EvaluatedPart()
+        )
 
-    def assign(self, target: ast.expr, part: Part) -> None:
+    def assign(self, target: ast.expr, part: EvaluatedPart) -> None:
         """Give a name, or each name of a tuple, its value."""
         if isinstance(target, ast.Name):
             self._values[target.id] = part
@@ -488,7 +494,7 @@ class _FunctionScope:
         items = part.value if isinstance(part.value, list | tuple) else ()
         known = len(items) == len(target.elts)
         for i, one in enumerate(target.elts):
-            self.assign(one, Part(items[i] if known else UNKNOWN, part.bad))
+            self.assign(one, EvaluatedPart(items[i] if known else UNKNOWN, part.bad))
 
 
 def _own_function(called: Any) -> _Function | None:

@@ -151,7 +151,8 @@ class ObservedScript:
                 for info in record.model.parameters()
                 if info.tensor.requires_grad and id(info.tensor) not in held
             )
-            if record.optimizer_type is None:
+            # Those of no module were all in the optimizer, which may have others by now.
+            if record.optimizer_type is None or isinstance(record.root.root, LooseParameters):
                 unheld = ()
             report = record.report(unheld, held, final=final, asked=asked)
             if self.job.timed:

@@ -1071,3 +1071,27 @@ def test_a_part_that_runs_under_no_grad_is_told_with_its_cause():
     [message] = found(train_with(lambda encoder, x: encoder(x).detach()), "grad_exists")
     assert message == "0.weight, 0.bias got no gradient: the loss does not reach them"
     assert found(train_with(lambda encoder, x: encoder(x)), "grad_exists") == []
+
+
+def flat_parameters(swaps):
+    """Trains parameters of no module, as a sharded optimizer does, which may change them."""
+
+    def train():
+        net = nn.Linear(3, 2)
+        flats = [torch.zeros(8, requires_grad=True) for _ in range(2)]
+        optimizer = torch.optim.AdamW(flats[:1], lr=0.1)
+        for step in range(8):
+            flat = flats[step % 2 if swaps else 0]
+            optimizer.param_groups[0]["params"] = [flat]
+            flat.grad = torch.autograd.grad(
+                net(torch.ones(1, 3)).square().sum() + flat.sum(), flat
+            )[0]
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return train
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_parameters_of_no_module_are_those_of_their_optimizer(swaps):
+    assert findings(judged(flat_parameters(swaps)), "unheld_parameters") == []

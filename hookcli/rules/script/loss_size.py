@@ -43,7 +43,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
 
 def passes_of_steps(report: TrainingReport, fact: ScriptFact) -> int | None:
     """Return how many backward passes of a line each step adds up; None if it averages them."""
-    if fact.values["scaled"] or fact.record is None:
+    if fact.values["scaled"] or fact.values.get("erased") or fact.record is None:
         return None
     for record in report.records:
         training = record.training

@@ -40,6 +40,7 @@ class _Line:
     count: int = 0
     elements: int | None = None  # of the tensor whose sum the loss is
     is_scaled: bool = False  # by a number
+    is_erased: bool = False  # gradients are, between two passes of one step, as in closures
     inputs: tuple[float, float] | None = None
     targets: dict[str, Any] = field(default_factory=dict)
     constant: list[dict[str, Any] | None] = field(default_factory=list)  # of late looks
@@ -59,6 +60,7 @@ class LossSizes(Observer):
         self._names: dict[int, str] = {}
         self._record: dict[Any, Record] = {}
         self._last: Any = None
+        self._since = 0  # backward passes since the last step
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss, in few of the passes."""
@@ -71,6 +73,7 @@ class LossSizes(Observer):
             known = self._lines[line] = _Line(places.of_frame(frame))
         known.count += 1
         self._last = line
+        earlier, self._since = self._since, self._since + 1
         if known.count > _FIRST and known.count % 10 ** (len(str(known.count)) - 1):
             return
         start = only_tensor(call.argument(0, "tensors"))
@@ -78,13 +81,16 @@ class LossSizes(Observer):
             return
         self.facts.look(*self.kinds)
         with torch.no_grad(), disable_current_modes():
+            if earlier:
+                roots = [root for root in self.seen.roots.values() if root.recent]
+                known.is_erased |= not any(root.has_gradients() for root in roots)
             self._look(known, start)
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note whose step follows a backward pass of a line."""
         if self._last is not None and records:
             self._record.setdefault(self._last, records[0])
-        self._last = None
+        self._last, self._since = None, 0
 
     def _look(self, line: _Line, start: torch.Tensor) -> None:
         line.elements, line.is_scaled = _summed(start.grad_fn)
@@ -191,6 +197,7 @@ class LossSizes(Observer):
                 record=record,
                 elements=line.elements,
                 scaled=line.is_scaled,
+                erased=line.is_erased,
                 inputs=line.inputs,
                 targets=line.targets or None,
                 passes=line.count,

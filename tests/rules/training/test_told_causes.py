@@ -243,6 +243,23 @@ def test_accumulation_that_is_not_averaged_is_a_note():
     assert averaged.diagnoses == ()
 
 
+def test_a_closure_that_erases_gradients_adds_none():
+    def train():
+        model, x = nn.Linear(4, 1), torch.randn(32, 4)
+        optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4, lr=0.1)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), x.sum(1, keepdim=True))
+            loss.backward()
+            return loss
+
+        for _ in range(12):
+            optimizer.step(closure)
+
+    assert judged(train).diagnoses == ()
+
+
 # Predictions that are one value
 
 

@@ -16,6 +16,7 @@ _TWO_DEVICES = re.compile(
     r"Expected all tensors to be on the same device|found at least two devices"
 )
 _RECURSION = re.compile(r"RecursionError: maximum recursion depth exceeded")
+_NO_SUPER = re.compile(r"before Module\.__init__\(\) call")
 _NOT_REPLACED = re.compile(r"CannotReplaceError: ")
 _NO_FORWARD = re.compile(r'is missing the required "forward" function')
 _NETWORK = re.compile(
@@ -69,6 +70,8 @@ def hint_for(error: str) -> str | None:
         return missing_package(match[1])
     if _RECURSION.search(error):
         return "look for a module that calls itself, or a parent, from its own forward"
+    if _NO_SUPER.search(error):
+        return "call `super().__init__()` first in `__init__`"
     if _NO_FORWARD.search(error):
         return (
             "pass `--loss training_step` if it has that method, or another method that runs with "

@@ -109,7 +109,20 @@ def _named(
     name = targets[without[0]].format
     file = _file(output, writes_folder=FORMATS[name].writes_folder)
     targets[without[0]] = Target(name, file)
+    _tell_other_suffix(output, name, kinds, console)
     return targets
+
+
+def _tell_other_suffix(output: str, name: str, kinds: Sequence[Kind], console: Console) -> None:
+    """Tell that a format for people goes to a file whose suffix is that of another format."""
+    row = SUFFIXES.get(Path(output).suffix.lower())
+    if not FORMATS[name].printer or row is None or row.name == name:
+        return
+    if set(row.kinds) & set(kinds):
+        console.note(
+            f"{output} gets the format {name}, because of `-f {name}`: "
+            f"pass `-f {name} -f {row.name}={shlex.quote(output)}` for both"
+        )
 
 
 def _target_of_suffix(output: str, kinds: Sequence[Kind], default: str, console: Console) -> Target:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hookcli.errors import ModelError
 from hookcli.formats.parts.summary import tree
 from hookcli.formats.parts.text import leaves_full
+from hookcli.inputs.refused_input import RefusedInput
 from hookcli.known_failures import hint_for
 from hookcli.report.report import ErrorInfo, LayerRow, Report
+from hookcli.report.values import Shape
 from hookcli.worker.crash import crash_hint
 
 _FAKE_LIMITS = {
@@ -16,6 +18,7 @@ _FAKE_LIMITS = {
     "UnsupportedFakeTensorException",
     "FakeDoubtError",
 }
+_OF_SHAPES = {"RuntimeError", "ValueError", "AssertionError"}  # that torch raises for them
 _CRASHES = {"died", "timeout", "memory"}
 
 
@@ -30,16 +33,36 @@ def _row(report: Report, error: ErrorInfo) -> LayerRow | None:
     )
 
 
-def _weights(report: Report, layer: str) -> str:
-    """Return the shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
+def _own_parameters(report: Report, layer: str) -> dict[str, Shape]:
+    """Return the shapes of the layer's own parameters."""
     prefix = f"{layer}." if layer else ""
-    own = [
-        (name.removeprefix(prefix), parameter.shape)
+    return {
+        name.removeprefix(prefix): parameter.shape
         for parameter in report.parameters
         for name in (parameter.name, *parameter.shared_with)
         if name.startswith(prefix) and "." not in name[len(prefix) :]
-    ]
+    }
+
+
+def _weights(report: Report, layer: str) -> str:
+    """Return the shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
+    own = list(_own_parameters(report, layer).items())
     return ", ".join(f"{name} [{', '.join(map(str, shape))}]" for name, shape in own[:3])
+
+
+def _refused_input(report: Report, error: ErrorInfo) -> RefusedInput | None:
+    """Return the call of the layer that raised; None if that is the model itself."""
+    if not error.layer or report.inputs is None:
+        return None
+    root = next((row for row in report.layers if row.parent is None), None)
+    args = report.inputs.args
+    return RefusedInput(
+        layer=error.layer,
+        weight=_own_parameters(report, error.layer).get("weight"),
+        inputs=error.inputs,
+        batch=() if root is None else root.inputs,
+        is_one=len(args) == 1 and "shape" in args[0] and not report.inputs.kwargs,
+    )
 
 
 def run_error(report: Report) -> ModelError:
@@ -94,10 +117,19 @@ def _hint(report: Report, error: ErrorInfo) -> str:
         return known
     if not error.inputs or error.phase != "forward":
         return "run with `-v` for the traceback"
+    if refused := _refused_input(report, error):
+        hint = refused.hint(error.message)
+        if hint is not None:
+            return hint
     inputs = leaves_full(error.inputs, inputs=True)
     parameters = _weights(report, error.layer) if error.layer is not None else ""
     against = f" with the parameters {parameters}" if parameters else ""
     origin = report.inputs.origin if report.inputs is not None else "given"
+    if not parameters or error.type not in _OF_SHAPES:
+        return (
+            f"look at this line with its inputs {inputs}, or replace the batch, which was "
+            f"{origin}, with `--input`"
+        )
     return (
         f"compare the layer's inputs {inputs}{against}, or replace the batch, which was {origin}, "
         "with `--input`"

@@ -45,15 +45,15 @@ def checks_of(
 
 def _default_check(name: str, place: str) -> CheckSpec:
     """Return a check of this rule with its default options."""
-    from hookcli.rules.catalogue import CATALOGUE
-    from hookcli.text import nearest, try_instead
+    from hookcli.rules.catalogue import CATALOGUE, meant_rule
+    from hookcli.text import try_instead
 
     rule = CATALOGUE.get(name)
     if rule is None:
         raise RequestError(
             unknown("rule", name),
             place=place,
-            hint=try_instead(nearest(name, CATALOGUE), "run `hookcli list rules`"),
+            hint=try_instead(meant_rule(name), "run `hookcli list rules`"),
         )
     required = [option.name for option in rule.options if option.required]
     if required:

@@ -6,6 +6,7 @@ import codecs
 import dataclasses
 import os
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from hookcli.spec.checks import CheckSpec
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
+_OF_SCRIPT = (
+    "run `hookcli run {path} -o run.json` if it trains, or `hookcli inspect {path} -o report.json`"
+)
 _WEIGHTS = re.compile(rb'"schema"\s*:\s*"hookcli\.weights(_diff)?/')
 _TRAINING = re.compile(rb'"schema"\s*:\s*"hookcli\.run/')  # a quote in a string is escaped
 
@@ -147,7 +151,8 @@ def _weights_report(path: str, text: bytes) -> WeightsReport:
 
 
 def _not_report(path: str, error: ValueError) -> RequestError:
-    return RequestError(f"{path} is not a hookcli report: {error}", place=path, hint=_HINT)
+    hint = _HINT if not path.endswith(".py") else _OF_SCRIPT.format(path=shlex.quote(path))
+    return RequestError(f"{path} is not a hookcli report: {error}", place=path, hint=hint)
 
 
 def with_saved(check: CheckSpec) -> CheckSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hookcli.rules import (
@@ -109,6 +110,7 @@ from hookcli.rules.training import (
     zero_grad_called,
 )
 from hookcli.spec.checks import CheckSpec, ProbeRequest
+from hookcli.text import nearest
 
 CATALOGUE: dict[str, Rule] = {
     rule.name: rule
@@ -277,6 +279,22 @@ def with_safe_set(
     named = {check.rule for check in checks}
     safe = (*SAFE, *(RANKS if together else ()), *DIAGNOSING)
     return (*(check for check in safe if check.rule not in named), *checks)
+
+
+def rules_of_options() -> dict[str, str]:
+    """Return the options that one rule alone has, with its name: `parameters` is of `budget`."""
+    names = [(option.name, rule.name) for rule in CATALOGUE.values() for option in rule.options]
+    count = Counter(option for option, _ in names)
+    return {
+        option: rule for option, rule in names if count[option] == 1 and option not in CATALOGUE
+    }
+
+
+def meant_rule(word: str) -> str | None:
+    """Return the rule that a word is likely to mean: by its name, or by that of an option."""
+    options = rules_of_options()
+    guess = nearest(word, (*CATALOGUE, *options), ignore_case=True)
+    return guess and options.get(guess, guess)
 
 
 def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[ProbeRequest, ...]:

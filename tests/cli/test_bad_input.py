@@ -155,7 +155,7 @@ CASES = {
     "no input to be found": (
         ["picky.py"], 2, "none was given; ", "picky.py", "in the form of `-i 2x",
     ),
-    "does not fit": (["ok.py", "-i", "2x5"], 3, "'fc' (Linear)", "ok.py:9", "weight [3, 4]"),
+    "does not fit": (["ok.py", "-i", "2x5"], 3, "'fc' (Linear)", "ok.py:9", "try `-i 2x4`"),
     "unknown format": (["ok.py", "-f", "jsn"], 2, "unknown format 'jsn'", "-f jsn", "`json`"),
     "the suffix of a format": (["ok.py", "-f", "md"], 2, "format 'md'", "-f md", "try `markdown`"),
     "unknown column": (["ok.py", "--columns", "inputs"], 2, "'inputs'", "--columns", "`input`"),

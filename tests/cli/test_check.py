@@ -160,6 +160,7 @@ def test_markdown_has_the_verdict_in_its_heading(cli, bad):
     ("names", "said"),
     [
         (["finit"], ["unknown rule 'finit'", "--rule", "try `finite`"]),
+        (["max_params"], ["unknown rule 'max_params'", "--rule", "try `budget`"]),
         (["finite", "frozen"], ["rule 'frozen' requires at", "--rule", "add it to the checks"]),
     ],
 )

@@ -116,6 +116,7 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
         ("clmap", "try `hookcli explain clamp`"),
         ("format:sariff", "try `hookcli explain format:sarif`"),
         ("full", "try `hookcli explain full_backward_pre`"),
+        ("max_params", "try `hookcli explain budget`"),  # which has the option `parameters`
         ("schema", "try `hookcli explain schema:config`"),
         ("schema:reports", "try `hookcli explain schema:report`"),
         ("rule", "try `hookcli explain rules`"),

@@ -64,6 +64,7 @@ def test_argv_reaches_the_script(here):
     [
         ("AssertionError: Torch not compiled with CUDA enabled", "replace `.cuda()`"),
         ("RuntimeError: Found no NVIDIA driver on your system.", "replace `.cuda()`"),
+        ("AttributeError: cannot assign module before Module.__init__() call", "call `super()"),
         ("ModuleNotFoundError: No module named 'cv2.dnn'", "install opencv-python in"),
         ("RuntimeError: Expected all tensors to be on the same device, but", "create tensors on"),
         ("OSError: We couldn't connect to 'https://huggingface.co' to load", "fetch the files"),

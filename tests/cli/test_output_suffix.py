@@ -129,7 +129,10 @@ def test_a_suffix_chooses_a_format_that_the_result_supports(kind, suffix, tmp_pa
 def test_a_format_that_is_named_counts_more_than_the_suffix(tmp_path, capsys):
     file = tmp_path / "x.json"
     assert asked(formats=["table"], output=file) == [("table", "x.json")]
-    assert capsys.readouterr().err == ""
+    assert "gets the format table, because of `-f table`: pass" in capsys.readouterr().err
+    for name, other in [("table", "x.txt"), ("sarif", "x.json"), ("json", "x.html")]:
+        assert asked(formats=[name], output=tmp_path / other) == [(name, other)]
+        assert capsys.readouterr().err == ""
 
 
 def test_the_file_can_be_one_of_several(tmp_path):

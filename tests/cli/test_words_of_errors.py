@@ -337,7 +337,7 @@ FAULT = HookFault("hooks.yaml:3", "forward", "fc", "changed its input", "return 
          "remove `--tensors fake`"),
         ({"hint": "mend it"}, "in forward", "mend it"),
         ({"hook": FAULT}, "in forward", "return it"),
-        ({"inputs": (Leaf("", (2, 4), "float32"),)}, "in forward", "compare the layer's inputs"),
+        ({"inputs": (Leaf("", (2, 4), "float32"),)}, "in forward", "look at this line"),
     ],
 )  # fmt: skip
 def test_the_error_of_a_run_names_the_phase_and_the_layer(given, message, hint):

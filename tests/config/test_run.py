@@ -260,6 +260,7 @@ def test_checks_keep_their_options(read, folder):
             "try `warning`",
         ),
         ("checks: [{rule: finit}]", "unknown rule 'finit'", "try `finite`"),
+        ("checks: [{rule: max_params}]", "unknown rule 'max_params'", "try `budget`"),
         (
             "checks: [{rule: output_shape, shape: 3}]",
             "shape must be a list of sizes, '*' and names, got 3",

@@ -320,7 +320,7 @@ def test_what_cannot_be_found_is_said_with_what_was_tried(tmp_path):
         NoBatchError, match=r"all with ValueError at line \d+: nothing pleases me"
     ) as caught:
         found(tmp_path / "net.py")
-    assert caught.value.hint == "pass a batch that fits forward, in the form of `-i 2x7`"
+    assert caught.value.hint == "pass a batch that fits line 10, in the form of `-i 2x7`"
     assert "trial 0: -i 2x7" in caught.value.details
 
 

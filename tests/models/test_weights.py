@@ -229,6 +229,7 @@ def test_a_tied_parameter_may_be_saved_under_any_of_its_names():
         (["net.0.weight", "net.1.weight"], "names in the file begin with 'net.'"),
         (["net.0.weight", "x.1.weight"], "names in the file begin with 'net.'"),  # half of them
         (["net.0.weight", "x"], "names in the file begin with 'net.'"),
+        (["module.a.weight", "module.b.weight"], "pass weights of this architecture"),
         (["net.0.other", "x"], "pass weights of this architecture"),
         ([".0.weight", ".1.weight"], "pass weights of this architecture"),
     ],

@@ -116,6 +116,14 @@ def test_the_path_of_what_is_wrong_is_named(tmp_path, path, value, message):
     assert caught.value.message.startswith(f"{file} is not a hookcli report: ")
 
 
+def test_a_script_in_place_of_a_report_gets_the_command_that_runs_it(tmp_path):
+    file = tmp_path / "my train.py"
+    file.write_text("import torch\n")
+    with pytest.raises(RequestError) as caught:
+        read_any_report(str(file))
+    assert f"run `hookcli run '{file}' -o run.json`" in caught.value.hint
+
+
 def test_commands_that_read_a_report_of_a_model_name_what_they_got(tmp_path):
     file = tmp_path / "run.json"
     file.write_text(training_to_json(CNN))

@@ -137,13 +137,17 @@ def _page(text: str, width: int) -> str:
 def _nearest(text: str, families: list[Family]) -> str | None:
     """Return the word that `text` is likely meant to be; with its family if one was typed."""
     from hookcli.reference.columns import TOPIC
+    from hookcli.rules.catalogue import rules_of_options
 
     _, colon, name = text.rpartition(":")
+    options = {} if colon else rules_of_options()
     bare = [member for family in families for member in family.members]
     full = [f"{family.singular}:{member}" for family in families for member in family.members]
     full += [f"{_SCHEMA}:{document}" for document in SCHEMAS]
-    words = [*full] if colon else [*bare, *FAMILIES, TOPIC, _SCHEMA]
+    words = [*full] if colon else [*bare, *FAMILIES, TOPIC, _SCHEMA, *options]
     guess = next((word for word in words if word.startswith(text)), None) or nearest(text, words)
     if guess is None and colon:  # the name is of another family
         guess = next((word for word in full if word.endswith(f":{name}")), None)
+    if guess in options and guess not in bare:
+        return options[guess]
     return f"{_SCHEMA}:config" if guess == _SCHEMA else guess

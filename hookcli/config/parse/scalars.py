@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 from hookcli.config.parse.nodes import (
@@ -97,13 +97,15 @@ class Choice:
 class Named:
     """A name in a catalogue; `does` describes each name.
 
-    `listing` is the hint that leads to a list of them. `bare` strips what users add to a name.
+    `listing` is the hint that leads to a list of them. `bare` strips what users add to a name;
+    `meant` are other words, each with the name that somebody who writes it looks for.
     """
 
     what: str
     does: Mapping[str, str]
     listing: str
     bare: Callable[[str], str] = str
+    meant: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def expected(self) -> str:
@@ -114,8 +116,8 @@ class Named:
         if not isinstance(word, str):
             reject(item, self.expected, self.listing)
         if word not in self.does:
-            guess = nearest(self.bare(word), self.does, ignore_case=True)
-            hint = try_instead(guess, self.listing)
+            guess = nearest(self.bare(word), (*self.does, *self.meant), ignore_case=True)
+            hint = try_instead(guess and self.meant.get(guess, guess), self.listing)
             raise NodeError(item, unknown(self.what, excerpt(word)), hint)
         return word
 

@@ -22,7 +22,7 @@ from hookcli.config.parse.scalars import (
     reject,
 )
 from hookcli.errors import RequestError
-from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.catalogue import CATALOGUE, rules_of_options
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.order_patterns import MOST
 from hookcli.sentences import unknown
@@ -141,7 +141,12 @@ _SHAPES: dict[str, Validator] = {
     "mesh": Refined(Text("names with sizes such as tp:2"), _mesh),
     "settings": Refined(Fields({}, rest=Data()), _settings),
 }
-_RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
+_RULE = Named(
+    "rule",
+    {rule.name: rule.says for rule in CATALOGUE.values()},
+    _LISTING,
+    meant=rules_of_options(),
+)
 _COMMON = {
     "rule": Key(_RULE, "the name of a rule, from hookcli list rules", required=True),
     "severity": Key(Choice(("error", "warning")), "overrides the rule's own severity"),

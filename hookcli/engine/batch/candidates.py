@@ -38,8 +38,8 @@ _LONGEST = 160  # characters of a batch in a hint
 class InferenceResult:
     """The result of an inference: the batch, a text for errors, and a line for each trial.
 
-    If no batch runs, `furthest` is the one that got furthest, as flags, and `refused_by` the name
-    of the layer that raised. `mixed` tells that the model mixes fake tensors with real ones.
+    If no batch runs, `furthest` is the one that got furthest, as flags, and `refused_by` the layer
+    or the line that raised. `mixed` tells that the model mixes fake tensors with real ones.
     """
 
     hypothesis: Hypothesis | None = None
@@ -167,8 +167,8 @@ def _like(result: InferenceResult) -> str | None:
     """Return the hint to correct the batch that got furthest; None if it is too long to read."""
     if not result.furthest or len(result.furthest) > _LONGEST:
         return None
-    fits = f"fits '{result.refused_by}'" if result.refused_by else "fits forward"
-    return f"pass a batch that {fits}, in the form of `{result.furthest}`"
+    refuser = result.refused_by or "forward"
+    return f"pass a batch that fits {refuser}, in the form of `{result.furthest}`"
 
 
 def candidates(

@@ -27,7 +27,7 @@ from hookcli.models.model import Model
 from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
 from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
 from hookcli.spec.request import Spec
-from hookcli.text import counted
+from hookcli.text import counted, shorten
 
 _PATIENCE = 60.0  # seconds that a search in a fork may take
 
@@ -207,7 +207,7 @@ def lines(result: Search) -> tuple[str, ...]:
     """Return a line for each trial: its inputs, the reason for them, and the result."""
     trial_lines = []
     for i, trial in enumerate(result.trials):
-        outcome = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
+        outcome = "runs" if trial.ran else f"{trial.kind}: {_one_line(trial.error, 120)}"
         where = f" in {trial.failed.name}" if trial.failed is not None else ""
         trial_lines.append(
             f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {outcome}"
@@ -235,12 +235,23 @@ def result_of(result: Search) -> InferenceResult:
     else:
         failed_with = "failed, the best one with"
     return InferenceResult(
-        tried=f"; {count} {failed_with} {best.kind}{where}: {' '.join(best.error.split())[:160]}",
+        tried=f"; {count} {failed_with} {best.kind}{where}: {_one_line(best.error, 160)}",
         trials=lines(result),
         mixed=any(trial.mixed for trial in result.trials),
         furthest=command(best.hypothesis),
-        refused_by="" if failed is None else failed.name,
+        refused_by=_refuser(best),
     )
+
+
+def _one_line(error: str, width: int) -> str:
+    return shorten(" ".join(error.split()), width)
+
+
+def _refuser(trial: Trial) -> str:
+    """Return what raised: a layer, a line of forward, or "" if neither is known."""
+    if trial.failed is not None and trial.failed.name:
+        return f"'{trial.failed.name}'"
+    return f"line {trial.line.number}" if trial.line.number else ""
 
 
 def _distance(trial: Trial) -> tuple[int, int]:

@@ -173,7 +173,8 @@ def _tensors(model: nn.Module, table: str) -> Iterator[tuple[torch.Tensor, str]]
 
 
 def _hint(missing: list[str], unexpected: list[str]) -> str:
-    if unexpected and all(name.startswith("module.") for name in unexpected):
+    bare = {name.removeprefix("module.") for name in unexpected if name.startswith("module.")}
+    if len(bare) == len(unexpected) and bare & set(missing):
         return "save `model.module.state_dict()`: every name starts with 'module.'"
     of_file = _common_prefix(unexpected, missing)
     if of_file:

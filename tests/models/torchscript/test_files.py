@@ -94,7 +94,7 @@ def test_an_error_names_the_layer_and_the_line_of_the_source(cli, net):
     source = Path(nets.__file__).read_text().splitlines()
     line = 1 + source.index("        return self.act(self.c(x))")
     assert place.endswith(f"tests/models/torchscript/nets.py:{line}")
-    assert "compare the layer's inputs [3, 5]" in hint
+    assert "try `-i 3x4`: 'blocks.0.c' takes 4 features, not 5" in hint
 
 
 def test_hooks_from_yaml_stand_on_a_file(cli, net):

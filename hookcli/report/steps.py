@@ -165,12 +165,15 @@ class ScriptLines:
     """Lines of a script, such as "train.py:12"; None for one that is not known.
 
     One of a library that makes them, such as a trainer, is that of the script's own call of it.
+    `detached` is the line that takes an output of the model without its graph, with the expression:
+    "train.py:12: net(x).detach()".
     """
 
     optimizer: str | None
     backward: str | None
     step: str | None
     loss: str | None = None  # that of backward, if the one that computes the loss is not known
+    detached: str | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
-from hookcli.rules.training.series import trained_between, without_sum
+from hookcli.rules.training.series import calls_without_graph_only, trained_between, without_sum
 from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, join_names
@@ -79,9 +79,17 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
 
 def _is_under_no_grad(report: Report, module: str, rows: list[ParameterRow]) -> bool:
     """Return whether all calls of the module, or of those with the parameters, had no graph."""
+    if module == "" and calls_without_graph_only(report.training):
+        return True
     names = {module, *(owner(row.name) for row in rows)}
     calls = [row for row in report.layers if row.name in names and row.name]
     return bool(module and calls) and all(NO_GRAD in row.notes for row in calls)
+
+
+def _detached(report: Report) -> str | None:
+    """Return the line of the script that detaches the output of the whole model."""
+    lines = None if report.training is None else report.training.lines
+    return None if lines is None else lines.detached
 
 
 def _first_reasons(report: Report) -> dict[str, int]:
@@ -211,8 +219,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
         if status == "none" and not cause and _is_under_no_grad(report, module, group):
-            message = f"{_who(module, group)} got no gradient: '{module}' runs under torch.no_grad"
+            runs = f"'{module}' runs" if module else "the model runs"
+            message = f"{_who(module, group)} got no gradient: {runs} under torch.no_grad"
             advice = "call it outside of `torch.no_grad()`, or freeze it: `requires_grad_(False)`"
+        if status == "none" and not cause and module == "" and (line := _detached(report)):
+            place, _, code = line.partition(": ")
+            message = f"{_who(module, group)} got no gradient: the script detaches the output"
+            message += f" of the model, in `{code}`"
+            advice = "compute the loss of the output itself, or freeze the model"
         known = reason_of(report, group) if status == "zero" and not cause else None
         if known is not None:
             cause, reason, advice, at = known

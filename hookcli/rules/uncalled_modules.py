@@ -9,7 +9,7 @@ from hookcli.report.path_ends.end_rows import REASON
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
 from hookcli.rules.select import matches, modules_above
-from hookcli.rules.training.series import trained_between
+from hookcli.rules.training.series import calls_without_graph_only, trained_between
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
 
@@ -76,6 +76,9 @@ def used_without_call(report: Report) -> set[str]:
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
     """Yield the modules that are not inside another of the rows."""
     names = {row.name for row in rows}
+    if "" in names:  # all others are inside the model itself
+        yield next(row for row in rows if row.name == "")
+        return
     for row in rows:
         above = row.name
         while above and (above := above.rpartition(".")[0]) not in names:
@@ -140,6 +143,9 @@ def _shared_by_stages(norms: list[LayerRow], inside: dict[int | None, list[str]]
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each; a module inside another that never ran is not reported."""
     if report.error is not None:
+        return
+    if calls_without_graph_only(report.training):
+        yield skipped("every call is under no_grad, where modules are not observed")
         return
     # A method that runs in place of forward calls a part of the model: the user chose it.
     uncalled = () if report.run.method else report.uncalled

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hookcli.report.findings import Diagnosis
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE, looked_at
 from hookcli.text import counted, join_names
@@ -52,7 +53,7 @@ def nothing_in_steps(report: TrainingReport) -> str:
         return ""
     if report.script.ended == "exception":
         return ""
-    trainings = [row.training for row in report.records if row.training is not None]
+    trainings = list(_own_steps(report))
     total = sum(training.total for training in trainings)
     sampled = sum(len(training.sampled) for training in trainings)
     kept = sum(len(training.steps) for training in trainings)
@@ -68,6 +69,24 @@ def nothing_in_steps(report: TrainingReport) -> str:
         f"{GOOD}; {_rules(of_every)} {where}, and {len(detailed):,} at {_what(detailed)} in "
         f"{_of(sampled, total)}"
     )
+
+
+def _own_steps(report: TrainingReport) -> Iterator[TrainingInfo]:
+    """Yield the trainings with steps of their own: of models that one optimizer trains, one.
+
+    It is the one with the fewest steps in detail, so that no more is said than is true of all.
+    """
+    trainings = {row.training.record: row.training for row in report.records if row.training}
+    seen: set[str] = set()
+    for name, training in trainings.items():
+        if name in seen:
+            continue
+        group = [
+            training,
+            *(trainings[other] for other in training.shared or () if other in trainings),
+        ]
+        seen.update(one.record for one in group)
+        yield min(group, key=lambda one: (len(one.sampled), len(one.steps)))
 
 
 def _of(some: int, total: int) -> str:

@@ -64,7 +64,7 @@ def _unjudged(report: Report) -> RuleFinding | None:
 
 def _total(report: Report, options: Options) -> Iterator[RuleFinding]:
     total = report.totals.grad_norm
-    if total is None:
+    if total is None or all(row.status in {"none", "frozen"} for row in report.parameters):
         yield skipped("no parameter got a gradient")
         return
     found = _finding("the norm over all gradients", "", total, options, None)

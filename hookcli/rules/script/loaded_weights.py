@@ -54,9 +54,16 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             f"load_state_dict gets references to the tensors of '{fact.target}' itself, "
             "not a copy of earlier values: it changes nothing"
         )
+        advice = "keep `copy.deepcopy(model.state_dict())`: state_dict refers to live weights"
+        if not fact.values.get("stepped", True):
+            message = (
+                f"load_state_dict gets the tensors of '{fact.target}' itself, and changes nothing, "
+                "as if no key of a checkpoint had matched"
+            )
+            advice = "compare the keys of the checkpoint with those of `model.state_dict()`"
         yield RuleFinding(
             "fail", target_of(fact), "own", message, fact.count, 0, fact.place,
-            advice="keep `copy.deepcopy(model.state_dict())`: state_dict refers to live weights",
+            advice=advice,
         )  # fmt: skip
     if not found:
         yield without_findings(

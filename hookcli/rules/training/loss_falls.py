@@ -154,6 +154,14 @@ def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
             f"learning rate of up to {max(rates):.3g}",
             "raise the learning rate: 1e-3 of the norm is a usual change",
         )
+    scale = next((m.value for m in report.measurements if m.probe == _SCALE), None)
+    target, output = (real((scale or {}).get(key)) for key in ("target", "output"))
+    if target is not None and output is not None and target >= _FAR * max(output, 1.0):
+        return (
+            f"the targets of the loss are about {target:.2g} in size, the outputs {output:.2g} "
+            "at first",
+            "subtract the mean of the targets, and divide them by their standard deviation",
+        )
     spread = next((m.value for m in report.measurements if m.probe == _RANGE), None)
     low, high, std = (real((spread or {}).get(key)) for key in ("low", "high", "std"))
     if low is None or high is None or std is None:
@@ -171,7 +179,8 @@ def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
     return None
 
 
-_RANGE, _CLASSES = "input_range", "loss_classes"  # measurements
+_RANGE, _CLASSES, _SCALE = "input_range", "loss_classes", "target_scale"  # measurements
+_FAR = 100.0  # times the size of the outputs
 _GUESS = 0.02  # of the loss of a guess
 _FREE = 0.01  # of the values of a model
 _TINY_STEP = 2e-5  # of the norm of all parameters

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
-from hookcli.rules.training.series import NO_OPTIMIZER, script_line, statuses
+from hookcli.rules.training.series import (
+    NO_OPTIMIZER,
+    calls_without_graph_only,
+    script_line,
+    statuses,
+)
 from hookcli.text import counted, join_names
 
 
@@ -56,7 +61,7 @@ def _why_idle(training: TrainingInfo) -> tuple[str, str]:
         return ": their model is never called", _ADVICE
     if not any(row.backwards for row in training.steps):
         return ": no backward pass runs before a step", "call `loss.backward()` before each step"
-    if training.graphless and training.calls == training.graphless + training.evaluations:
+    if calls_without_graph_only(training):
         return (
             ": their model is called under no_grad only",
             "call the model with gradients, outside of `torch.no_grad()`",

@@ -32,6 +32,13 @@ def script_line(report: Report, of: Literal["optimizer", "backward", "step", "lo
     return line or report.model.place
 
 
+def calls_without_graph_only(training: TrainingInfo | None) -> bool:
+    """Return whether a training calls its model, but never with gradients."""
+    if training is None or not training.graphless:
+        return False
+    return training.calls == training.graphless + training.evaluations
+
+
 def real(value: Number | None) -> float | None:
     """Return a number that is known and finite; None if it is not."""
     if isinstance(value, int | float) and math.isfinite(value):

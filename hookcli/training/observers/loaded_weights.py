@@ -42,9 +42,12 @@ class LoadedWeights(Observer):
         missing = getattr(call.result, "missing_keys", None)
         unexpected = getattr(call.result, "unexpected_keys", None)
         module, given = call.argument(0, "self"), call.argument(1, "state_dict")
-        if self._stepped and isinstance(module, nn.Module) and _has_own(module, given):
-            name = variable_of(module, call.frame) or type(module).__name__
-            self.facts.add("own_tensors", name, places.of_frame(call.frame))
+        # Before the first step, a library may have a reason to load a model's own state.
+        judged = self._stepped or places.is_user(call.frame.f_code.co_filename)
+        if judged and isinstance(module, nn.Module) and _has_own(module, given):
+            name, place = variable_of(module, call.frame), places.of_frame(call.frame)
+            own_name = name or type(module).__name__
+            self.facts.add("own_tensors", own_name, place, stepped=self._stepped)
         if not missing or not unexpected or not isinstance(module, nn.Module):
             return
         own = [name for name, _ in module.named_parameters()]

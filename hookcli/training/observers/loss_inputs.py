@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node
+from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind
 
 _MOST = 1 << 20  # elements of a tensor that is read
 _OUTSIDE = 0.2  # of the targets
@@ -57,6 +57,21 @@ def regression(node: Node) -> Finding:
         return None
     found = {"what": what, "low": float(values.min()), "high": float(values.max()), "share": share}
     return "regression", found
+
+
+def target_scale(start: torch.Tensor) -> dict[str, float] | None:
+    """Return the mean absolute value of the targets and outputs that a loss compares, if known."""
+    for node in nodes_behind(start):
+        if node.name() not in _COMPARES:
+            continue
+        try:
+            target, output = node._saved_target, node._saved_self
+        except RuntimeError:  # what it saved was changed in place
+            continue
+        if 0 < target.numel() <= _MOST and 0 < output.numel() <= _MOST:
+            means = [float(one.detach().float().abs().mean()) for one in (target, output)]
+            return dict(zip(("target", "output"), means, strict=True))
+    return None
 
 
 def clipped_logits(node: Node) -> Finding:
@@ -175,6 +190,9 @@ _NAMES = {
     "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
     "BinaryCrossEntropyBackward0": "binary_cross_entropy",
 }
+_COMPARES = {
+    "MseLossBackward0", "L1LossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
+}  # fmt: skip
 _REGRESSION = (regression, bootstrapped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MseLossBackward0": _REGRESSION,

@@ -42,7 +42,7 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_inputs import LOOKS, negated
+from hookcli.training.observers.loss_inputs import LOOKS, negated, target_scale
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.records import parameters_of
 from hookcli.training.root_watch import RootWatch
@@ -58,6 +58,7 @@ from hookcli.training.source.loss_source import (
     unread_terminal,
 )
 
+SCALE = "target_scale"  # a measurement
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 _LOOKS_AT_GRAPH = 2  # of each line
@@ -138,7 +139,10 @@ class LossLook(Observer):
             for name, kind, count in unregistered(root.root, strange):
                 value = {"kind": kind, "count": count}
                 self._note(Measurement(PROBE, name, None, value, None), root)
+        scale = target_scale(start)
         for root in roots:
+            if scale is not None and not any(m.probe == SCALE for m in root.measured):
+                self._note(Measurement(SCALE, "", None, scale, None), root)
             root.losses += 1
 
     def _note(self, measurement: Measurement, root: RootWatch | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from hookcli.models import places
@@ -12,6 +13,7 @@ from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.observer import FactCounts, Observer, line_of
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.detached_output import detached_output
 from hookcli.training.source.frame_source import loss_place, user_frame
 
 _MOST = 1_000  # optimizers whose lines are kept
@@ -43,11 +45,13 @@ class LinesOfRecords(Observer):
         """Note the lines of records whose first step begins."""
         for record in records:
             if record.lines is None:
+                frame = user_frame(sys._getframe(1))
                 record.lines = ScriptLines(
                     optimizer=self._optimizers.get(id(optimizer)),
                     backward=_place(self._backward),
-                    step=places.of_frame(user_frame(sys._getframe(1))),
+                    step=places.of_frame(frame),
                     loss=self._losses.get(self._backward),
+                    detached=_detached(frame, record),
                 )
 
     def finish(self) -> None:
@@ -56,6 +60,15 @@ class LinesOfRecords(Observer):
             if by_hand.record.lines is None:
                 loss = self._losses.get(self._backward)
                 by_hand.record.lines = ScriptLines(None, _place(self._backward), None, loss)
+
+
+def _detached(frame: FrameType | None, record: Record) -> str | None:
+    """Return the line that detaches the output of a model, none of whose parameters has a grad."""
+    tensors = [info.tensor for info in record.model.parameters()]
+    trainable = [tensor for tensor in tensors if tensor.requires_grad]
+    if frame is None or not trainable or any(tensor.grad is not None for tensor in trainable):
+        return None
+    return detached_output(frame, record.root.root)
 
 
 def _place(line: tuple[str, int] | None) -> str | None:

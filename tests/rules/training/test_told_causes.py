@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from hookcli.formats.parts.verdict import nothing_in_steps
 from tests.rules.training.test_script_mistakes import findings, first, judged
 
 
@@ -339,3 +340,142 @@ def test_units_that_die_in_a_training_are_named(train):
 
 def test_units_that_live_pass():
     assert findings(judged(with_rate(1e-3)), "loss_size") == []
+
+
+# What keeps a gradient from a model, and weights from it
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 8)
+
+    def forward(self, x):
+        return self.body(x).tanh()
+
+
+def encoded(read):
+    """A training of an encoder and a head; `read(encoder, x)` gives the features."""
+
+    def train():
+        encoder, head = Encoder(), nn.Linear(8, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            head(read(encoder, torch.randn(8, 4))).square().mean().backward()
+            optimizer.step()
+
+    return train
+
+
+def test_the_line_that_detaches_an_output_is_named():
+    def train():
+        encoder, head = Encoder(), nn.Linear(8, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            head(encoder(torch.randn(8, 4)).detach()).square().mean().backward()
+            optimizer.step()
+
+    report = judged(train)
+    end = "the script detaches the output of the model, in `encoder(torch.randn(8, 4)).detach()`"
+    assert first(report).endswith(end)
+    start = train.__code__.co_firstlineno
+    assert report.diagnoses[0].place.endswith(f"test_told_causes.py:{start + 5}")
+    assert len(report.diagnoses) == 1  # a norm of 0 over all gradients has the same cause
+
+
+def test_a_variable_whose_uses_are_all_detached_is_named():
+    def train():
+        encoder, head = Encoder(), nn.Linear(8, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            features = encoder(torch.randn(8, 4))
+            head(features.data).square().mean().backward()
+            optimizer.step()
+
+    assert first(judged(train)).endswith("of the model, in `features.data`")
+
+
+def test_a_use_that_is_not_detached_leaves_the_cause_open():
+    def train():
+        encoder, head = Encoder(), nn.Linear(8, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            features = encoder(torch.randn(8, 4))
+            features.sum()
+            head(features.detach()).square().mean().backward()
+            optimizer.step()
+
+    assert first(judged(train)).endswith("got no gradient: the loss does not reach them")
+
+
+def test_a_model_that_runs_without_graph_only_is_told_so():
+    def features(encoder, x):
+        with torch.no_grad():
+            return encoder(x)
+
+    report = judged(encoded(features))
+    assert first(report).endswith("got no gradient: the model runs under torch.no_grad")
+    assert findings(report, "uncalled_modules") == []
+
+
+def test_a_gradient_that_arrives_passes():
+    assert judged(encoded(lambda encoder, x: encoder(x))).diagnoses == ()
+
+
+def loaded(keys):
+    def train():
+        net, source = Encoder(), Encoder()
+        state = net.state_dict()
+        state.update({keys(name): value for name, value in source.state_dict().items()})
+        net.load_state_dict({name: state[name] for name in net.state_dict()})
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).square().mean().backward()
+            optimizer.step()
+
+    return train
+
+
+def test_a_checkpoint_none_of_whose_keys_matches_is_named():
+    assert findings(judged(loaded(lambda name: name)), "loaded_weights") == []
+    [message] = findings(judged(loaded("encoder.{}".format)), "loaded_weights")
+    assert message.endswith("as if no key of a checkpoint had matched")
+
+
+def far(scale, spread=1.0, lr=1e-3):
+    def train():
+        model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+        optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+        weight = torch.randn(4, 1)
+        for _ in range(80):
+            x = torch.randn(32, 4)
+            optimizer.zero_grad()
+            F.mse_loss(model(x), scale * (5 + spread * x @ weight)).backward()
+            optimizer.step()
+
+    return train
+
+
+def test_targets_far_from_the_outputs_are_named_if_the_loss_does_not_fall():
+    [message] = findings(judged(far(5e4, spread=0.02)), "loss_falls")
+    assert message.startswith("the targets of the loss are about 2.5e+05 in size, the outputs ")
+    assert findings(judged(far(1.0)), "loss_falls") == []
+
+
+def test_models_of_one_optimizer_have_the_same_steps():
+    def train():
+        nets = [nn.Linear(4, 1), nn.Linear(4, 1)]
+        first_net, second_net = nets
+        optimizer = torch.optim.SGD([p for net in nets for p in net.parameters()], lr=0.01)
+        for _ in range(4):
+            x = torch.randn(8, 4)
+            optimizer.zero_grad()
+            (first_net(x) - second_net(x) + x[:, :1]).square().mean().backward()
+            optimizer.step()
+
+    assert " 4 steps" in nothing_in_steps(judged(train))

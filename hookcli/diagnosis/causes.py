@@ -7,14 +7,12 @@ left, and folds those of one cause or rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TypeAlias
 
+from hookcli.diagnosis.configured_hooks import zeroed_by_hook
+from hookcli.diagnosis.facts import Cause, Facts, Found
 from hookcli.report.findings import SEVERITIES, CheckRow, Measurement
-from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
 from hookcli.rules.gradients.zero_reasons import CLIPPED, STOPPING
@@ -32,75 +30,6 @@ _SYMPTOMS = ("grad_exists", "uncalled_modules")  # findings that another rule ma
 _LITTLE = {"unused", "unknown"}  # reasons of missing gradients; other causes say more
 _VERBS = ("ran ", "never ", "got ", "is ", "has ", "returns ")  # messages without a subject
 _QUOTED = re.compile("'([^']+)'")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """A report, and the findings that are not explained yet, in the report's order."""
-
-    report: Report
-    rows: tuple[CheckRow, ...]
-
-    def of(self, *rules: str) -> list[CheckRow]:
-        """Return the findings of these rules."""
-        return [row for row in self.rows if row.rule in rules]
-
-    @cached_property
-    def names(self) -> set[str]:
-        """The names of all layers and parameters."""
-        rows = self.report.layers
-        layers = {name for row in rows for name in (row.name, *row.aliases) if name}
-        return layers | {row.name for row in self.report.parameters}
-
-    @cached_property
-    def order(self) -> dict[str, int]:
-        """The position of each parameter in the forward pass: the end of its module's first call.
-
-        Parameters whose module has no call of its own follow the parameter before them.
-        """
-        ends = {row.order: row.order for row in self.report.layers}
-        for row in reversed(self.report.layers):  # a call ends after those that it makes
-            if row.parent in ends:
-                ends[row.parent] = max(ends[row.parent], ends[row.order])
-        called: dict[str, int] = {}
-        for row in self.report.layers:
-            for name in (row.name, *row.aliases):
-                if name is not None:
-                    called.setdefault(name, ends[row.order])
-        positions, last = {}, 0
-        for parameter in self.report.parameters:
-            last = called.get(owner(parameter.name), last)
-            positions[parameter.name] = last
-        return positions
-
-    def below(self, module: str, status: str) -> list[ParameterRow]:
-        """Return the parameters at or below a module whose gradient has this status."""
-        return self._below.get((module, status), [])
-
-    @cached_property
-    def _below(self) -> dict[tuple[str, str | None], list[ParameterRow]]:
-        """The parameters at or below each module, by status: a search for each would be slow."""
-        below: dict[tuple[str, str | None], list[ParameterRow]] = {}
-        for row in self.report.parameters:
-            for module in modules_above(row.name):
-                below.setdefault((module, row.status), []).append(row)
-        return below
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A cause with its sentence, and the findings that it explains, the most telling one first.
-
-    With `is_note` it is no problem, whatever the severity of the findings.
-    """
-
-    cause: str
-    sentence: str
-    target: str
-    rows: tuple[CheckRow, ...]
-    advice: str | None = None
-    place: str | None = None
-    is_note: bool = False
 
 
 def lost_gradients(facts: Facts) -> Iterator[Found]:
@@ -332,9 +261,8 @@ def with_target(facts: Facts, row: CheckRow) -> str:
     return f"'{row.target}'{between}{row.message}"
 
 
-Cause: TypeAlias = Callable[[Facts], Iterator[Found]]
-
 CAUSES: tuple[Cause, ...] = (
+    zeroed_by_hook,
     stopped_gradients,
     wrong_size,
     lost_gradients,

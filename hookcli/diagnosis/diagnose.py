@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Sequence
 
-from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found
+from hookcli.diagnosis.causes import CAUSES
+from hookcli.diagnosis.facts import Cause, Facts, Found
 from hookcli.report.findings import SEVERITIES, CheckRow, Diagnosis, Severity, Unexamined
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
@@ -19,6 +20,7 @@ from hookcli.spec.checks import CheckSpec
 # The causes that are named first, if several have the same severity. A cause explains those below
 # it more often than the other way round.
 _FIRST = (
+    "configured_hook",
     "learning_rate_grows", "finite", "hook_misuse", "hooks_fired", "gradients_used",
     "optimizer_model", "learning_rate_zero", "loaded_weights", "optimizer_steps", "clipping_used",
     "loss_scale", "skipped_steps", "zero_grad_called", "plateau_mode", "warmup_restarts",

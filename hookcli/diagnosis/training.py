@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found, with_target
+from hookcli.diagnosis.causes import CAUSES, with_target
 from hookcli.diagnosis.diagnose import diagnosis_of, explain, rank, unexamined
+from hookcli.diagnosis.facts import Cause, Facts, Found
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport

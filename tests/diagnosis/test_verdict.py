@@ -217,3 +217,31 @@ def test_three_sentences_stand_above_the_numbers(name, command, width):
 def test_the_json_holds_all_and_is_read_again():
     made = judged(*(row("finite", f"l{i}", fingerprint=f"{i}" * 16) for i in range(5)))
     assert from_json(to_json(made)).diagnoses == made.diagnoses
+
+
+class Chain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(4, 8), nn.Linear(8, 8), nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x).tanh()).tanh())
+
+
+def with_action(folder, action):
+    config = folder / "hooks.yaml"
+    config.write_text(f"hooks: [{{kind: forward, at: b, do: {action}}}]\n")
+    return hookcli.grads(Chain(), torch.randn(3, 4), config=config).diagnoses
+
+
+def test_what_a_hook_of_the_configuration_zeroes_is_its_effect(tmp_path):
+    first, *others = with_action(tmp_path, "zero")
+    assert first.cause == "configured_hook"
+    assert first.sentence.startswith("a hook of the configuration sets the output of 'b' to zero")
+    assert set(first.rules) == {"low_variance", "grad_exists"}
+    assert not [one for one in others if one.severity != "note"]
+
+
+def test_a_hook_that_leaves_values_explains_nothing(tmp_path):
+    found = with_action(tmp_path, "{scale: 2.0}")
+    assert all(one.cause != "configured_hook" for one in found)

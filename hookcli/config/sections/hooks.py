@@ -158,6 +158,11 @@ class _Kind:
         return {"$ref": "#/$defs/kind"}
 
 
+# What people write for `at`.
+_WORDS_FOR_AT = (
+    "target", "targets", "where", "module", "modules", "layer", "layers", "name", "names", "path",
+    "parameter", "parameters", "tensor", "tensors", "selector", "pattern", "glob", "match",
+)  # fmt: skip
 DEFS: Schema = {"kind": _KINDS.schema()}
 HOOK = Fields(
     {
@@ -181,15 +186,13 @@ HOOK = Fields(
     expected="a mapping {kind, at, do}",
     hint="write `- {kind: forward, at: fc, do: stats}`",
     hints={
-        "action": "try `do`",
-        "actions": "try `do`",
-        "target": "try `at`",
-        "where": "try `at`",
+        **dict.fromkeys(("action", "actions", "run", "then"), "try `do`"),
+        **dict.fromkeys(_WORDS_FOR_AT, "try `at`"),
+        **dict.fromkeys(("type", "hook", "hooks", "event", "on", "when"), "try `kind`"),
         **{
             option.name: f"write `options: {{{option.name}: {option.example}}}`"
             for option in KIND_OPTIONS.values()
         },
-        "modules": "write `run: {package: {intern: [mylib.**]}}`",
         "call": "write `do: {call: my_hooks.py:halve}` for an action, or `calls: [0]` for calls",
     },
 )

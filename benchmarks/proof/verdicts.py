@@ -115,6 +115,10 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("state_moving_average", "batch_norm_statistics", "teacher.1"): (
         "meant", "the teacher is a moving average of the student",
     ),
+    ("out_none", "grad_exists", ""): ("true", "its forward returns None: no loss follows from it"),
+    ("attn_two_towers", "zero_initialization", "text"): (
+        "true", "the columns of its projection are equal, so that the first gradient is zero",
+    ),
     ("in_none_at_all", "zero_initialization", ""): (
         "true", "its input is a parameter of zeros",
     ),

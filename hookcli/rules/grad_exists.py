@@ -194,8 +194,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         yield no_match("parameter", options["at"])
         return
-    later = _later(report, rows)
-    left_out = _left_out(report) | without_sum(report) | trained_between(report)
+    cancelled = without_sum(report)
+    later = [row for row in _later(report, rows) if row.name not in cancelled]
+    left_out = _left_out(report) | cancelled | trained_between(report)
     left_out |= {row.name for row in later} | _not_chosen(report, rows)
     if report.run.method:
         left_out |= _in_uncalled(report, rows)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -74,8 +77,23 @@ def _training(case):
     from benchmarks.proof.training_scripts import run_script
     from hookcli.report.encode import training_to_json
 
-    result = run_script(case.path, observe).report
+    try:
+        result = run_script(case.path, observe).report
+    except FileNotFoundError:  # the script has raised, so that it left no report
+        report = _report_of_failed(case.path)
+        end = report["script"]
+        return [*_said(report), Said(end["error"], end["place"] or "", "error")]
     return [*_said(json.loads(training_to_json(result))), *(Said(n, "", "") for n in notes(result))]
+
+
+def _report_of_failed(path):
+    """Return the report of a script that ends with an error."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place, "report.json")
+        hookcli = Path(sys.executable).with_name("hookcli")
+        command = [hookcli, "run", "-o", file, path.name]
+        subprocess.run(command, cwd=path.parent, capture_output=True, timeout=300)
+        return json.loads(file.read_text())
 
 
 def judge(case):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hookcli.catalogue.kind import LayerFigures
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.diagnosis.facts import Facts, Found
 from hookcli.report.events import ChangeRow
 from hookcli.report.findings import CheckRow
@@ -11,6 +13,7 @@ from hookcli.report.report import Report
 from hookcli.rules.select import owner
 
 CAUSE = "configured_hook"
+_OUTPUT = LayerFigures("value", "output")  # what a kind gets, that of a call
 
 
 def zeroed_by_hook(facts: Facts) -> Iterator[Found]:
@@ -39,9 +42,10 @@ def _zeroed(report: Report) -> Iterator[str]:
     seen = set[str]()
     for event in report.events if isinstance(report.events, tuple) else ():
         target = event.target.removesuffix(":output")
-        if event.kind != "forward" or event.hook is None or not event.changes or target in seen:
+        kind = KINDS.get(event.kind)
+        if kind is None or kind.layer != _OUTPUT or event.hook is None or target in seen:
             continue
-        if all(_became_zero(change) for change in event.changes):
+        if event.changes and all(_became_zero(change) for change in event.changes):
             seen.add(target)
             yield target
 

@@ -42,6 +42,8 @@ def chosen(tmp_path, source, name="net.py", attr="", args=()):
         (A + B + "def get_model(): return A()\n", "A"),
         (A + B + "def make_model(): return A()\n", "A"),
         (A, "A"),
+        (A + "def build(): return nn.Sequential(A(), nn.ReLU())\n", "Sequential"),  # A is a part
+        (A + "def build(): return nn.Sequential(nn.ReLU())\n", "A"),
         (A + "class C(nn.Sequential):\n    def __init__(self): super().__init__(A())\n", "C"),
         (A + "class C(A): pass\n", "C"),  # a base class is used by its heir
         (A + "from torch.nn import Linear as Z\n", "A"),  # an imported class is not of the file

@@ -2,7 +2,7 @@
 
 The choice is a module-level `model`; else a builder function; else the only other instance that
 the file makes; else the best root class: an `nn.Module` class defined in the file that no other
-class in the file uses.
+class in the file uses, nor its function `build`.
 """
 
 from __future__ import annotations
@@ -110,6 +110,12 @@ def root_classes(
     ]
 
 
+def _uses(function: Any, classes: Sequence[type]) -> bool:
+    """Return whether a function of the file names one of these classes: it is a part of a model."""
+    names = set(function.__code__.co_names)
+    return any(kind.__name__ in names for kind in classes)
+
+
 def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool, bool]:
     plain = stem.replace("_", "").replace("-", "").lower()
     return (
@@ -190,7 +196,7 @@ def discover(
         raise _several(source, list(made))
     built = names.get(_BUILDS)
     builds = inspect.isfunction(built) and can_build(built, args)
-    if builds and not any(can_build(kind, args) for kind in roots):
+    if builds and (_uses(built, roots) or not any(can_build(kind, args) for kind in roots)):
         return ChosenModel(built, _BUILDS)
     if not roots:
         raise _no_model(module, source)

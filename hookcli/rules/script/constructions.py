@@ -13,13 +13,14 @@ from hookcli.text import counted, join_names
 
 _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
-_KINDS = ("duplicate_parameters", "optimizer_again", "resting_group")
+_KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
+          "large_eps", "empty_group")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each optimizer that is not constructed as it was meant."""
     found = facts_of(report, *_KINDS)
-    yield from findings_of(found, _SENTENCES)
+    yield from findings_of(found, _SENTENCES, _is_note)
     shrunk = [row for record in report.records for row in _shrunk(record)]
     yield from shrunk
     if not found and not shrunk:
@@ -52,6 +53,11 @@ def _shrunk(record: Report) -> Iterator[RuleFinding]:
     )  # fmt: skip
 
 
+def _is_note(fact: ScriptFact) -> bool:
+    """Return whether a fact may be meant: a group that is empty in this model, a large eps."""
+    return fact.kind == "empty_group" or (fact.kind == "large_eps" and not fact.values["given"])
+
+
 def _duplicate(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     whose = f" of '{values['of']}'" if values["of"] else ""
@@ -81,7 +87,36 @@ def _resting(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _empty(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    own = ", ".join(f"{name}={value:g}" for name, value in values["own"].items())
+    message = f"group {values['group']} of {fact.target} has no parameters"
+    return (
+        f"{message}, so that its {own} applies to none" if own else message,
+        "check the condition that puts parameters into groups",
+    )
+
+
+def _large_eps(fact: ScriptFact) -> tuple[str, str]:
+    eps, given = fact.values["eps"], fact.values["given"]
+    message = f"{fact.target} has eps={eps:g} and weight_decay=0: its fourth argument is eps"
+    if given:
+        message += f", and gets `{given}`"
+    return message, "pass `weight_decay` by its name; 1e-8 is a usual eps"
+
+
+def _dropped(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"the state that {fact.target} has loaded at {fact.values['at']} is lost: another "
+        "optimizer of the same parameters, which begins without moments, steps in its place",
+        "construct the optimizer once, before its state is loaded",
+    )
+
+
 _SENTENCES = {
+    "dropped_state": _dropped,
+    "empty_group": _empty,
+    "large_eps": _large_eps,
     "duplicate_parameters": _duplicate,
     "optimizer_again": _again,
     "resting_group": _resting,
@@ -97,8 +132,11 @@ RULE = Rule(
     computes="Looks at the parameters of each optimizer at its first step, and at the learning "
     "rates of its groups at some steps. Fails if it has a parameter twice; if a line constructs at "
     "least five optimizers with moments for the same parameters, each of which makes one step; "
-    "if the learning rate of one of several groups is 0 at each look; or if the norm of all "
-    "parameters falls to 30 %, with a weight_decay of at least 0.05.",
+    "if the learning rate of one of several groups is 0 at each look; if the norm of all "
+    "parameters falls to 30 %, with a weight_decay of at least 0.05; or if another optimizer of "
+    "the same parameters steps in place of one whose state was loaded. A group without parameters "
+    "is a note, as is an eps of Adam of at least 0.01 without weight_decay: the fourth argument is "
+    "eps.",
     formula="parameters of an optimizer are distinct; one optimizer per training",
     source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
     fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",

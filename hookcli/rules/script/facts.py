@@ -21,14 +21,20 @@ def facts_of(report: TrainingReport, *kinds: str) -> list[ScriptFact]:
 
 
 def findings_of(
-    facts: Sequence[ScriptFact], sentences: Mapping[str, Callable[[ScriptFact], tuple[str, str]]]
+    facts: Sequence[ScriptFact],
+    sentences: Mapping[str, Callable[[ScriptFact], tuple[str, str]]],
+    is_note: Callable[[ScriptFact], bool] = lambda fact: False,
 ) -> Iterator[RuleFinding]:
-    """Yield a finding for each fact; `sentences` returns its message and advice, by its kind."""
+    """Yield a finding for each fact; `sentences` returns its message and advice, by its kind.
+
+    Facts of which `is_note` is true are notes, since they are often meant.
+    """
     for fact in facts:
         message, advice = sentences[fact.kind](fact)
         yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice
-        )
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
+            "note" if is_note(fact) else None, advice=advice,
+        )  # fmt: skip
 
 
 def without_findings(

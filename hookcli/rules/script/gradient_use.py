@@ -8,7 +8,13 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
-_CLIPPED = ("unused_clipping", "scaled_clipping", "nothing_clipped", "clipped_then_scaled")
+_CLIPPED = (
+    "clipped_each_pass",
+    "unused_clipping",
+    "scaled_clipping",
+    "nothing_clipped",
+    "clipped_then_scaled",
+)
 _KINDS = ("unused_term", "erased_gradient", "never_steps", "lost_backward", "kept_gradients",
           "detached_loss", "double_step", "repeated_backward", "scaled_step", "wrapped_loss",
           "never_erased")  # fmt: skip
@@ -218,7 +224,16 @@ def _clipped_then_scaled(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _each_pass(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"gradients are clipped after each of {fact.values['passes']:,} backward passes of a step: "
+        "those of the first ones are clipped again with the sum",
+        "clip once, between the last backward and the step",
+    )
+
+
 _CLIPPING = {
+    "clipped_each_pass": _each_pass,
     "clipped_then_scaled": _clipped_then_scaled,
     "unused_clipping": _unused_clipping,
     "scaled_clipping": _scaled,
@@ -261,8 +276,9 @@ CLIPPING = Rule(
     says="gradients are clipped before an optimizer uses them",
     computes="Follows the parameters that clip_grad_norm_ or clip_grad_value_ gets until an "
     "optimizer that has them steps, or zero_grad erases their gradients. Fails if they are erased "
-    "each time, if GradScaler has scaled the loss and unscale_ was not called before, or if the "
-    "parameters had no gradient at each look. A norm that is only computed, with an infinite "
+    "each time, if GradScaler has scaled the loss and unscale_ was not called before, if the "
+    "parameters had no gradient at each look, or if they are clipped between the backward passes "
+    "of a step. A norm that is only computed, with an infinite "
     "limit, is not judged.",
     formula="clip, then step, of the same parameters",
     source="torch.nn.utils.clip_grad_norm_: it changes the gradients that exist when it is called; "

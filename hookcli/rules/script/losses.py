@@ -22,7 +22,10 @@ def _constant(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         found = True
         values = fact.values
         message = f"the term '{fact.target}' of the loss is a constant, and trains nothing: "
-        if values["grad"]:
+        if values.get("detached"):
+            message += f"it is computed from {values['detached']}"
+            advice = f"use the tensor itself instead of {values['detached']}"
+        elif values["grad"]:
             message += "torch.autograd.grad makes no graph of the gradient that it is computed from"
             advice = "pass `create_graph=True` to torch.autograd.grad"
         else:
@@ -224,8 +227,31 @@ def _kl_reversed(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_NOTES = ("kl_mean", "kl_reversed")
+_NOTES = ("kl_mean", "kl_reversed", "masked_mean", "single_norm")
+
+
+def _masked_mean(fact: ScriptFact) -> tuple[str, str]:
+    share = fact.values["share"]
+    return (
+        f"a mean of the loss counts all elements, {share:.0%} of which a mask sets to zero: it is "
+        f"{1 / (1 - share):.3g} times smaller than the mean of the others",
+        "divide the sum by the sum of the mask",
+    )
+
+
+def _single_norm(fact: ScriptFact) -> tuple[str, str]:
+    dims, shape = fact.values["dims"], fact.values["shape"]
+    over = "dimension" if len(dims) == 1 else "dimensions"
+    return (
+        f"a norm in the loss is over {over} {', '.join(map(str, dims))} of {shape}, of size 1: it "
+        "is the absolute value of each element",
+        "flatten the dimensions of a sample before its norm: `x.flatten(1).norm(dim=1)`",
+    )
+
+
 _SENTENCES = {
+    "masked_mean": _masked_mean,
+    "single_norm": _single_norm,
     "regression": _regression,
     "relu": _relu,
     "cosines": _cosines,
@@ -280,7 +306,8 @@ CONSTANT = Rule(
     computes="Reads the source of the line that calls backward, and the values of its variables. "
     "Fails if a term of the sum is a tensor without a gradient, although the others have one, and "
     "it is known why: a loss function got two tensors without gradients, or torch.autograd.grad "
-    "was called without create_graph since the last backward. Other constants pass.",
+    "was called without create_graph since the last backward; or the term is computed from a "
+    "tensor that the script detaches. Other constants pass.",
     formula="term.requires_grad for each term of loss = a + b + ...",
     source="torch.autograd.grad: create_graph=True makes derivatives of higher order possible",
     fails="a gradient penalty from torch.autograd.grad(out, x) without create_graph=True; a "
@@ -302,7 +329,8 @@ VALUES = Rule(
     "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
     "that add up to 1 along a dimension. The exp of the input of nll_loss must add up to 1 over "
     "the classes. Targets of binary_cross_entropy_with_logits must be "
-    "between 0 and 1.",
+    "between 0 and 1; one other value may mark elements that the script leaves out. A mean is a "
+    "note if a mask sets half of it to zero or more, as is a norm over dimensions of size 1.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",
     fails="nn.CTCLoss() with labels from 0; F.kl_div(softmax(x), target); targets of -1 and 1",

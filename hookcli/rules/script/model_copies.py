@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted, join_names
 
-_KINDS = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy")
+_KINDS = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy", "same_model")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -66,7 +66,16 @@ def _trained_copy(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _same(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"'{fact.target}' and '{fact.values['of']}' are one model, not a model and its copy: each "
+        "step changes both",
+        f"make a copy: `{fact.target} = copy.deepcopy({fact.values['of']})`",
+    )
+
+
 _SENTENCES = {
+    "same_model": _same,
     "stale_statistics": _stale,
     "unchanged_copy": _unchanged,
     "teacher_mode": _mode,
@@ -82,9 +91,11 @@ RULE = Rule(
     computes="Looks at the models that no optimizer has. Fails if one that changes has batch norms "
     "in eval mode with the running statistics of their constructor, while those of the model with "
     "the same form have others; if one that is named as a target or an average, and has the form "
-    "of a trained model, is the same in 60 steps, and no line of the script writes weights; if "
+    "of a trained model, is the same in 60 steps, though no line of the script writes weights, or "
+    "another such copy changes; if "
     "one that never changes is only called under no_grad, in train mode, with dropout or batch "
-    "norm; or if copies of the model that an optimizer has get the gradients instead of it.",
+    "norm; if a name of a target, teacher or average stands for the very model that is trained; "
+    "or if copies of the model that an optimizer has get the gradients instead of it.",
     formula="buffers(average) follow buffers(model); target changes; teacher.training is False",
     source="Tarvainen and Valpola 2017, Mean teachers; torch.optim.swa_utils.update_bn",
     fails="an average over model.parameters() alone; a target network that is never synchronised",

@@ -29,6 +29,7 @@ from hookcli.text import counted, join_names
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
 _SHARE = 0.9  # of elements that a step leaves as they were
 _ELEMENTS = 16
+_WARM = 0.01  # of the learning rate of later steps
 _LEAST = 2  # steps between which a parameter can change
 _SHORT = {"bfloat16", "float16"}  # dtypes in which a small update is lost by rounding
 # The reason: why, what to try, and the cause if another rule finds it too.
@@ -72,6 +73,23 @@ def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
     return "rounding" if row is not None and row.dtype in _SHORT else "other"
 
 
+def _is_before_warmup(training: TrainingInfo) -> bool:
+    """Return whether the compared steps have a rate that is nothing beside that of later ones."""
+    rates = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
+    last = training.sampled[-1] if training.sampled else 0
+    compared = [rate for step, rate in rates if step < last]
+    later = [rate for step, rate in rates if step >= last]
+    return bool(compared and later) and max(compared) < _WARM * max(later)
+
+
+def _compared(training: TrainingInfo, made: int) -> str:
+    """Return the steps between whose parameters the comparison is."""
+    first, last = training.sampled[0], training.sampled[-1]
+    if last + 1 >= training.total:
+        return counted(made, "step")
+    return f"steps {first} to {last}"
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each reason of parameters that no step changed."""
     training = report.training
@@ -82,6 +100,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     known = [row for row in training.updates if row.changed is not None]
     if training.optimizer is None or made < _LEAST or not known:
         yield skipped("no two steps of an optimizer were compared")
+        return
+    if _is_before_warmup(training):
+        yield skipped("the learning rate is far smaller in the steps that were compared than later")
         return
     rows = {row.name: row for row in report.parameters}
     aside = cancelled(report) | without_sum(report)
@@ -105,14 +126,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         dtype, them = ("" if first is None else first.dtype), "it" if len(names) == 1 else "them"
         who = join_names([f"'{name}'" for name in names], 2)
         verb = "does" if len(names) == 1 else "do"
-        message = f"{who} {verb} not change in {counted(made, 'step')}: "
+        message = f"{who} {verb} not change in {_compared(training, made)}: "
         message += why.format(dtype=dtype, them=them)
         yield RuleFinding(
             "fail", names[0], reason, message, len(names), 0, where.get(owner(names[0])),
             cause=cause, advice=advice.format(them=them),
         )  # fmt: skip
     if not groups:
-        yield passed(f"{counted(len(known), 'parameter')} change in {counted(made, 'step')}")
+        yield passed(f"{counted(len(known), 'parameter')} change in {_compared(training, made)}")
 
 
 RULE = Rule(

@@ -1,19 +1,28 @@
-"""The norm of the gradients before a script clips them, for the step that follows."""
+"""The norm of the gradients before a script clips them, for the step that follows.
+
+Also how often gradients are clipped between the backward passes of one step.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
 import torch
 
+from hookcli.models import places
 from hookcli.training.observers.observer import Observer
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 from hookcli.training.steps import Clipped
 
 _EUCLIDEAN = 2.0
+_MOST = 64  # sets of parameters
+_STEPS = 3
 
 
 def clipped_parameters(call: TorchCall) -> list[torch.Tensor] | None:
@@ -46,10 +55,27 @@ class _Call:
     clipped: Clipped
 
 
+@dataclass(slots=True)
+class _Passes:
+    """The clippings of one set of parameters, each after a backward pass, since the last step."""
+
+    place: str | None
+    clips: int = 0
+    backward: int = -1  # the number of the backward pass before the last one
+    steps: int = 0  # with several clippings
+    most: int = 0
+
+
 class Clipping(Observer):
     """Keeps what the last call of `clip_grad_norm_` has returned."""
 
-    before = {"clip_grad_norm_": "clip"}  # noqa: RUF012
+    kinds = ("clipped_each_pass",)
+    before = {  # noqa: RUF012
+        "clip_grad_norm_": "clip",
+        "backward": "backward",
+        "zero_grad": "erase",
+        "module_zero_grad": "erase",
+    }
     after = {"clip_grad_norm_": "clipped"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -59,6 +85,41 @@ class Clipping(Observer):
         # parameters change, the norm after the clipping tells.
         self._known: dict[int, tuple[ref[torch.nn.Module], frozenset[int]]] = {}
         self._last: _Call | None = None
+        self._backwards = 0
+        self._passes: dict[frozenset[int], _Passes] = {}
+
+    def backward(self, call: TorchCall) -> None:
+        """Count a backward pass."""
+        self._backwards += 1
+
+    def erase(self, call: TorchCall) -> None:
+        """Note that gradients are erased: those of the passes before it are no part of the step."""
+        for passes in self._passes.values() if self._passes else ():
+            passes.clips = 0
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note how often the gradients of this step were clipped."""
+        for passes in self._passes.values() if self._passes else ():
+            if passes.clips > 1:
+                passes.steps += 1
+                passes.most = max(passes.most, passes.clips)
+            passes.clips = 0
+
+    def finish(self) -> None:
+        """Add the lines that clip after each of the backward passes of a step."""
+        for passes in self._passes.values():
+            if passes.steps >= _STEPS:
+                self.facts.add("clipped_each_pass", "", passes.place, passes=passes.most)
+
+    def _note_pass(self, ids: frozenset[int], call: TorchCall) -> None:
+        passes = self._passes.get(ids)
+        if passes is None:
+            if len(self._passes) >= _MOST:
+                return
+            self.facts.look("clipped_each_pass")
+            passes = self._passes[ids] = _Passes(places.of_frame(user_frame(call.frame)))
+        passes.clips += passes.backward != self._backwards
+        passes.backward = self._backwards
 
     def clip(self, call: TorchCall) -> None:
         """Note whose gradients are clipped."""
@@ -78,6 +139,8 @@ class Clipping(Observer):
         most, kind = call.argument(1, "max_norm"), call.argument(2, "norm_type")
         is_number = isinstance(most, int | float)
         if ids and is_number and kind in (None, _EUCLIDEAN) and type(call.result) is torch.Tensor:
+            if not math.isinf(most):  # else only the norm is computed
+                self._note_pass(ids, call)
             norm = call.result.detach()  # that of a GPU is read later
             self._last = _Call(ids, Clipped(float(norm) if norm.is_cpu else norm, float(most)))
 

@@ -1,16 +1,27 @@
-"""How optimizers are constructed: parameters given twice, again in each step, groups that rest."""
+"""How optimizers are constructed: parameters given twice, again in each step, groups that rest.
+
+Also those that replace another one after a state was loaded into it.
+"""
 
 from __future__ import annotations
 
+import ast
+import sys
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hookcli.models import places
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.records import Record, parameters_of
+from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import body_of, end_of, own_nodes, user_frame
 
 _MOST = 256  # lines, and optimizers
 _LEAST = 5  # optimizers of one line, or looks at a group
+_LARGE_EPS = 1e-2  # of Adam: 1e-8 is its default, and gradients below eps make hardly a step
+_EPS_ARGUMENT = 3  # of Adam's constructor; weight_decay follows
 
 
 @dataclass(slots=True)
@@ -37,20 +48,44 @@ class _Group:
 @dataclass(slots=True)
 class _Known:
     line: str | None
+    fourth: str = ""  # argument of its constructor, if that is named as a decay
     has_begun: bool = False
     schedule: LookSchedule = field(default_factory=LookSchedule)
     groups: dict[int, _Group] | None = None
 
 
+@dataclass(slots=True)
+class _LoadedState:
+    """A state that was loaded into an optimizer: its place, and the ids of the parameters."""
+
+    optimizer: weakref.ref[Any]
+    type: str
+    place: str | None
+    parameters: set[int]
+
+
 class Constructions(Observer):
     """Looks at the parameters and groups of each optimizer when it steps."""
 
-    kinds = ("duplicate_parameters", "optimizer_again", "resting_group")
+    kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
+             "large_eps", "dropped_state")  # fmt: skip
+    after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._lines: dict[str | None, _Line] = {}
         self._known: dict[int, _Known] = {}
+        self._loaded: list[_LoadedState] = []  # states that no step has used
+
+    def loaded(self, call: TorchCall) -> None:
+        """Note that a state with moments is loaded into an optimizer."""
+        optimizer, given = call.argument(0, "self"), call.argument(1, "state_dict")
+        if not isinstance(given, dict) or not given.get("state") or len(self._loaded) >= _MOST:
+            return
+        place = places.of_frame(user_frame(call.frame))
+        ids = {id(p) for p in parameters_of(optimizer)}
+        kind = type(optimizer).__name__
+        self._loaded.append(_LoadedState(weakref.ref(optimizer), kind, place, ids))
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer, which has no parameters yet."""
@@ -58,7 +93,7 @@ class Constructions(Observer):
             self._lines.setdefault(place, _Line(type(optimizer).__name__))
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[id(optimizer)] = _Known(place)
+            self._known[id(optimizer)] = _Known(place, _fourth_argument(optimizer))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count a step, and look at the groups."""
@@ -70,6 +105,9 @@ class Constructions(Observer):
         if not known.has_begun:
             known.has_begun = True
             self._begin(optimizer, line, records)
+            self._look_at_settings(optimizer, known, records)
+        if self._loaded:
+            self._look_at_loaded(optimizer, known, records)
         if len(optimizer.param_groups) > 1 and known.schedule.is_due(None):
             self._look_at_groups(optimizer, known, records)
 
@@ -98,6 +136,40 @@ class Constructions(Observer):
             for group in optimizer.param_groups[:1]
             for name in ("betas", "momentum")
         )
+
+    def _look_at_settings(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
+        """Note groups without parameters, and an eps of Adam that is as large as gradients."""
+        self.facts.look("empty_group", "large_eps")
+        kind, record = type(optimizer).__name__, records[0] if records else None
+        groups = optimizer.param_groups
+        empty = [i for i, group in enumerate(groups) if not group["params"]]
+        if empty and len(empty) < len(groups):
+            rest = next(group for group in groups if group["params"])
+            own = {
+                name: value
+                for name, value in groups[empty[0]].items()
+                if isinstance(value, int | float) and value != rest.get(name)
+            }
+            self.facts.add("empty_group", kind, known.line, record=record, group=empty[0], own=own)
+        first = groups[0]
+        eps, decay = first.get("eps"), first.get("weight_decay")
+        if "betas" in first and isinstance(eps, float) and eps >= _LARGE_EPS and decay == 0:
+            given = known.fourth
+            self.facts.add("large_eps", kind, known.line, record=record, eps=eps, given=given)
+
+    def _look_at_loaded(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
+        """Note an optimizer without moments that steps in place of one with a loaded state."""
+        self.facts.look("dropped_state")
+        loaded = [one for one in self._loaded if one.optimizer() is not optimizer]
+        if len(loaded) < len(self._loaded):  # its own state is used
+            self._loaded = loaded
+            return
+        ids = {id(p) for p in parameters_of(optimizer)}
+        for one in [one for one in loaded if one.parameters & ids]:
+            self._loaded.remove(one)
+            if one.parameters == ids and not optimizer.state:
+                record = records[0] if records else None
+                self.facts.add("dropped_state", one.type, known.line, record=record, at=one.place)
 
     def _look_at_groups(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         self.facts.look("resting_group")
@@ -137,3 +209,19 @@ class Constructions(Observer):
                 self.facts.add(
                     "optimizer_again", line.type, place, record=line.record, made=line.made
                 )
+
+
+def _fourth_argument(optimizer: Any) -> str:
+    """Return the fourth positional argument of the constructor that runs, if it is a decay."""
+    frame = user_frame(sys._getframe(2))
+    body = None if frame is None else body_of(frame)
+    if frame is None or body is None:
+        return ""
+    for node in own_nodes(body):
+        if not isinstance(node, ast.Call) or len(node.args) <= _EPS_ARGUMENT:
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        if name == type(optimizer).__name__ and node.lineno <= frame.f_lineno <= end_of(node):
+            text = ast.unparse(node.args[_EPS_ARGUMENT])
+            return text if "decay" in text or text in {"wd", "l2"} else ""
+    return ""

@@ -117,6 +117,7 @@ class GradientUse(Observer):
         super().__init__(*given)
         self._known: dict[int, _Known] = {}
         self._waiting: list[_Use] = []
+        self._erased_first: list[tuple[_Use, str | None]] = []  # before other terms were used
         self._outcomes: dict[tuple[str, str, str | None], _Outcomes] = {}
         self._schedule, self._clips = LookSchedule(), LookSchedule()
         self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
@@ -262,7 +263,10 @@ class GradientUse(Observer):
     def _count(self, use: _Use, at: str | None, *, changed: bool = False) -> None:
         outcomes = self._outcomes.setdefault((use.kind, use.text, use.place), _Outcomes())
         outcomes.last = use
-        if use.state == "used":
+        waits = use.text and any(other.state == "waits" for other in use.others)
+        if use.state == "erased" and not changed and waits and not self._is_partly_used(use):
+            self._erased_first = [*self._erased_first[-_MOST:], (use, at)]
+        elif use.state == "used":
             outcomes.used += 1
         elif changed or (use.kind == "term" and not self._is_partly_used(use)):
             outcomes.changed += 1
@@ -298,10 +302,17 @@ class GradientUse(Observer):
                 use.state = "used"
                 self._count(use, None)
                 self._compare_clipped(use, ids)
+                self._decide_after(use)
         if erased is not None and not float(gradient_norm(given)):
             record = records[0] if records else None
             step = None if record is None else record.steps.total
             self.facts.add("erased_gradient", "", erased[0], record=record, step=step, at=erased[1])
+
+    def _decide_after(self, used: _Use) -> None:
+        """Count the terms whose gradients were erased before this term of their loss was used."""
+        for use, at in [one for one in self._erased_first if used in one[0].others]:
+            self._erased_first.remove((use, at))
+            self._count(use, at)
 
     def _compare_clipped(self, use: _Use, ids: set[int]) -> None:
         """Note gradients that were clipped, and then made much smaller in front of the step."""

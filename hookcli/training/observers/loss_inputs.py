@@ -14,6 +14,8 @@ import torch
 from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind
 
 _MOST = 1 << 20  # elements of a tensor that is read
+_SMALLEST = 16  # elements of a mask
+_MASKED = 0.5  # of the elements that a mean counts
 _OUTSIDE = 0.2  # of the targets
 _MARGIN = 0.05  # of the range of an activation
 _CLASSES = 5
@@ -57,6 +59,32 @@ def regression(node: Node) -> Finding:
         return None
     found = {"what": what, "low": float(values.min()), "high": float(values.max()), "share": share}
     return "regression", found
+
+
+def masked_mean(node: Node) -> Finding:
+    """Return that most of what a mean counts is set to zero by a mask of zeros and ones."""
+    product = node.next_functions[0][0] if node.next_functions else None
+    if product is None or product.name() != "MulBackward0":
+        return None
+    for mask in (product._saved_other, product._saved_self):
+        if not isinstance(mask, torch.Tensor) or not _SMALLEST <= mask.numel() <= _MOST:
+            continue
+        zeros, ones = (float((mask == value).float().mean()) for value in (0, 1))
+        if zeros + ones == 1 and _MASKED <= zeros < 1:
+            return "masked_mean", {"share": zeros}
+    return None
+
+
+def single_norm(node: Node) -> Finding:
+    """Return that a norm is over dimensions of size 1 alone, and so the absolute value."""
+    shape, dims = node._saved_self.shape, node._saved_dim
+    if not dims or len(shape) < 2 or node._saved_self.numel() <= shape[0]:
+        return None
+    # torch saves dimensions as unsigned numbers.
+    own = [dim - 2**64 if dim >= 2**63 else dim for dim in dims]
+    if any(shape[dim] != 1 for dim in own):
+        return None
+    return "single_norm", {"shape": [*shape], "dims": own}
 
 
 def target_scale(start: torch.Tensor) -> dict[str, float] | None:
@@ -195,6 +223,8 @@ _COMPARES = {
 }  # fmt: skip
 _REGRESSION = (regression, bootstrapped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
+    "MeanBackward0": (masked_mean,),
+    "LinalgVectorNormBackward0": (single_norm,),
     "MseLossBackward0": _REGRESSION,
     "SmoothL1LossBackward0": _REGRESSION,
     "HuberLossBackward0": _REGRESSION,

@@ -243,6 +243,13 @@ class LossLook(Observer):
                     "constant_term", term.text, place, inputs=names, equal=same, grad=None
                 )
                 return
+        if term.detached is not None:
+            source, line = term.detached
+            at = f"{place.rpartition(':')[0]}:{line}"
+            self.facts.add(
+                "constant_term", term.text, at, inputs=[], equal=False, grad=None, detached=source
+            )
+            return
         if without_graph is not None and term.made_by is not None:
             self.facts.add(
                 "constant_term", term.text, without_graph, inputs=[], equal=False,
@@ -323,6 +330,10 @@ def _binary(node: Node) -> tuple[str, dict[str, Any]] | None:
     low, high = float(target.min()), float(target.max())
     if low >= 0 and high <= 1:
         return None
+    if node._saved_reduction == 0:  # one value outside may mark elements that a mask leaves out
+        outside = target[(target < 0) | (target > 1)]
+        if bool((outside == outside[0]).all()):
+            return None
     return "binary_cross_entropy_with_logits", {"low": low, "high": high}
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -16,11 +18,15 @@ from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.observers.weight_writes import may_write_weights
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
+from hookcli.training.source.frame_source import user_frame
 
 _LEAST = 60  # steps
 _LOOKS = 3
+_TABLES = 12  # of variables: those of a few functions that call one another
+_NAMES_AT = 2  # the step before which the names of models are looked at
 _FEW = 8  # parameters that are compared
 # Names of copies that a training updates. Others, as of a reference policy, stay on purpose.
+_COPIES = ("target", "teacher", "momentum")  # without averages, which a script may go without
 _UPDATED = {"target", "tgt", "ema", "momentum", "slow", "averaged", "shadow", "avg"}
 
 
@@ -41,17 +47,20 @@ class _Copy:
 class ModelCopies(Observer):
     """Looks at the models that are called only: whether they change, and in which mode they are."""
 
-    kinds = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy")
+    kinds = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy", "same_model")
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._copies: dict[int, _Copy] = {}
         self._schedule = LookSchedule()
         self._steps = 0
+        self._same: list[tuple[RootWatch, str, str]] = []  # with its names: as a copy, as trained
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the roots that no optimizer has."""
         self._steps += 1
+        if self._steps == _NAMES_AT:
+            self._look_at_names(user_frame(sys._getframe(1)))
         if len(self.seen.roots) < 2 or not self._schedule.is_due(None):
             return
         for root in list(self.seen.roots.values()):
@@ -70,6 +79,35 @@ class ModelCopies(Observer):
             known.changed |= values != known.first
             known.trains += root.root.training
             known.twin = known.twin or self._twin_of(root)
+
+    def _look_at_names(self, frame: FrameType | None) -> None:
+        """Note a model that the script trains and also has as a copy: two names of one object."""
+        tables: list[Mapping[str, Any]] = []
+        while frame is not None and len(tables) < _TABLES:
+            owner = frame.f_locals.get("self")
+            tables += [frame.f_locals, frame.f_globals]
+            tables += [vars(owner)] if hasattr(owner, "__dict__") else []
+            frame = user_frame(frame.f_back)
+        names: dict[int, dict[str, None]] = {}
+        for table in tables:
+            for name, value in list(table.items()):
+                if isinstance(value, nn.Module):
+                    names.setdefault(id(value), {})[name] = None
+        held = self.seen.held_ids()
+        for root in self.seen.roots.values():
+            own = names.get(id(root.root), {})
+            copies = [name for name in own if any(one in name.lower() for one in _COPIES)]
+            trained = [name for name in own if name not in copies]
+            if copies and trained and root.parameter_ids() & held:
+                self._same.append((root, copies[0], trained[0]))
+
+    def _find_same(self) -> None:
+        """Add models that were to be copies, if they are called without gradients as these are."""
+        for root, copy, trained in self._same:
+            if 3 * (root.graphless + root.evaluations) >= root.calls > 0:
+                place = places.of_class(type(root.root))
+                record = next((one for one in self.seen.records if one.root is root), None)
+                self.facts.add("same_model", copy, place, record=record, of=trained)
 
     def _twin_of(self, root: RootWatch) -> RootWatch | None:
         """Return a trained root, or a part of one, with the same names and shapes."""
@@ -96,9 +134,9 @@ class ModelCopies(Observer):
             steps = self._steps - known.steps
             if known.changed:
                 continue
-            own = set(root.name.lower().replace(".", "_").split("_"))
-            named = own & _UPDATED or any(part.endswith(("ema", "target")) for part in own)
-            if known.twin is not None and named and steps >= _LEAST and not may_write_weights():
+            named = _is_updated(root.name)
+            is_left = named and steps >= _LEAST
+            if known.twin is not None and is_left and self._may_be_forgotten(known):
                 self.facts.add("unchanged_copy", root.name, place, of=known.twin.name, steps=steps)
             elif known.trains == known.looks >= _LOOKS and root.graphless and not root.evaluations:
                 sensitive = [
@@ -112,6 +150,14 @@ class ModelCopies(Observer):
                         "teacher_mode", root.name, place, modules=sensitive, calls=root.graphless
                     )
         self._find_trained_copy()
+        self._find_same()
+
+    def _may_be_forgotten(self, known: _Copy) -> bool:
+        """Return whether the script writes no weights, or those of another copy in its place."""
+        others = (other for other in self._copies.values() if other is not known)
+        return not may_write_weights() or any(
+            other.changed and _is_updated(other.root.name) for other in others
+        )
 
     def _find_trained_copy(self) -> None:
         """Add that copies of the optimizer's model get the gradients, and it is never called."""
@@ -135,6 +181,12 @@ class ModelCopies(Observer):
                     copy=called[-1].name,
                     copies=len(called),
                 )
+
+
+def _is_updated(name: str) -> bool:
+    """Return whether a name is that of a copy that a training updates."""
+    own = set(name.lower().replace(".", "_").split("_"))
+    return bool(own & _UPDATED) or any(part.endswith(("ema", "target")) for part in own)
 
 
 def _form(module: nn.Module) -> tuple[Any, ...]:

@@ -29,6 +29,7 @@ from hookcli.training.script.watched_function import ON, TorchCall, watched_func
 # By name: the classes and modules that have the function, and its name there.
 WATCHED: dict[str, tuple[tuple[Any, str], ...]] = {
     "load_state_dict": ((nn.Module, "load_state_dict"),),
+    "optimizer_load": ((torch.optim.Optimizer, "load_state_dict"),),
     "save": ((torch, "save"), (torch.serialization, "save")),
     "set_rng_state": ((torch, "set_rng_state"), (torch.random, "set_rng_state")),
     "zero_grad": ((torch.optim.Optimizer, "zero_grad"),),
@@ -56,7 +57,8 @@ if dist.is_available():
         (owner, "destroy_process_group") for owner in (dist, dist.distributed_c10d)
     )
 
-_RARE = {"load_state_dict", "save", "set_rng_state"}  # told between the steps that are watched, too
+# Told between the steps that are watched, too.
+_RARE = {"load_state_dict", "optimizer_load", "save", "set_rng_state"}
 _READS_GRAPH = "backward"  # its observers read the nodes of the loss
 
 

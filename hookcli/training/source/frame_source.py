@@ -66,6 +66,11 @@ def own_nodes(body: ast.AST) -> Iterator[ast.AST]:
             todo += ast.iter_child_nodes(node)
 
 
+def end_of(node: ast.expr | ast.stmt) -> int:
+    """Return the last line of a node."""
+    return node.end_lineno or node.lineno
+
+
 def value_of(node: ast.AST, frame: FrameType) -> Any:
     """Return the value of a name, or of plain attributes of it; `None` if there is none."""
     return value_in(node, (frame.f_locals, frame.f_globals))
@@ -105,7 +110,7 @@ def called_backward(body: ast.AST, line: int) -> ast.expr | None:
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "backward"
-            and node.lineno <= line <= (node.end_lineno or node.lineno)
+            and node.lineno <= line <= end_of(node)
             and not node.args
         ):
             return _unscaled(node.func.value)
@@ -123,7 +128,7 @@ def loss_expression(frame: FrameType, line: int | None = None) -> ast.expr | Non
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in _BACKWARD
-            and node.lineno <= at <= (node.end_lineno or node.lineno)
+            and node.lineno <= at <= end_of(node)
         ):
             owner = value_of(node.func.value, frame)
             if len(node.args) != 1 or isinstance(owner, torch.Tensor):

@@ -24,6 +24,7 @@ from hookcli.training.source.frame_source import (
     body_of,
     called_backward,
     current_value,
+    end_of,
     own_nodes,
     tree_of,
     value_of,
@@ -210,7 +211,7 @@ def argument_of_call(frame: FrameType, method: str) -> ast.expr | None:
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == method
-        and node.lineno <= frame.f_lineno <= (node.end_lineno or node.lineno)
+        and node.lineno <= frame.f_lineno <= end_of(node)
     ]
     return found[0] if len(found) == 1 else None
 

@@ -19,7 +19,7 @@ FAULTY = {
     "no zero grad": "zero_grad is never called",
     "optimizer of the model before a copy": "none of the 4 parameters of Adam gets a gradient",
     "layer after the optimizer": "'3.weight', '3.bias' are trainable, but in no optimizer",
-    "weights that are loaded again": "'0.weight', '0.bias' do not change in 150 steps",
+    "weights that are loaded again": "'0.weight', '0.bias' do not change in steps 0 to 100",
     "diverges to nan": "step 3",
 }
 HEALTHY = ("gan", "experts that are not always used", "grad scaler that finds its scale")

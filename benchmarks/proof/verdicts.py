@@ -122,7 +122,10 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("in_none_at_all", "zero_initialization", ""): (
         "true", "its input is a parameter of zeros",
     ),
-    ("func_ensemble", "grad_norm", ""): ("true", "copies of its weights are used instead"),
+    ("TextCNN", "finite", "convs.?.weight"): (
+        "true", "now and then: a convolution of torch 2.13 on CPU reads memory that nothing wrote, "
+        "and plain PyTorch gets these NaN too",
+    ),
     ("param_zero_elements", "grad_norm", ""): ("true", "its parameters have no elements"),
     ("tensor_low_precision", "grad_exists", "*"): ("fault", "its output goes through an argmax"),
     ("tensor_zero_elements", "grad_exists", "fc"): ("fault", "a batch of no samples"),

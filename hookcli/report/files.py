@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
 _OF_SCRIPT = (
-    "run `hookcli run {path} -o run.json` if it trains, or `hookcli inspect {path} -o report.json`"
+    "run `hookcli run -o run.json {path}` if it trains, or `hookcli inspect {path} -o report.json`"
 )
 _WEIGHTS = re.compile(rb'"schema"\s*:\s*"hookcli\.weights(_diff)?/')
 _TRAINING = re.compile(rb'"schema"\s*:\s*"hookcli\.run/')  # a quote in a string is escaped

@@ -121,7 +121,7 @@ def test_a_script_in_place_of_a_report_gets_the_command_that_runs_it(tmp_path):
     file.write_text("import torch\n")
     with pytest.raises(RequestError) as caught:
         read_any_report(str(file))
-    assert f"run `hookcli run '{file}' -o run.json`" in caught.value.hint
+    assert f"run `hookcli run -o run.json '{file}'`" in caught.value.hint
 
 
 def test_commands_that_read_a_report_of_a_model_name_what_they_got(tmp_path):

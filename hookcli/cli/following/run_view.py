@@ -55,7 +55,7 @@ def _state(run: FollowedRun) -> str:
     if run.state is RunState.KILLED:
         return "no end was recorded"
     if run.state is RunState.STARTING:
-        return "no entry of a training yet"
+        return "no step yet"
     return "" if run.report is None else facts.ending(run.report)
 
 
@@ -68,7 +68,8 @@ def _progress(run: FollowedRun) -> Iterator[str]:
         yield f"{speed:.3g} steps/s"
     if run.state is not RunState.ENDED:
         age = run.age()
-        yield "the clock was set back" if age is None else f"last entry {_duration(age)} ago"
+        what = "began" if run.state is RunState.STARTING else "last entry"
+        yield "the clock was set back" if age is None else f"{what} {_duration(age)} ago"
 
 
 def _duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ def misplaced_options(script: ScriptSpec, own: AbstractSet[str]) -> list[str]:
     None if the script may read its arguments, or cannot be read.
     """
     given = [word.partition("=")[0] for word in script.arguments]
-    found = [word for word in dict.fromkeys(given) if word.startswith("--") and word in own]
+    found = [word for word in dict.fromkeys(given) if word.startswith("-") and word in own]
     if not found or script.is_module:
         return []
     try:

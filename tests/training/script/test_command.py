@@ -335,12 +335,12 @@ def test_help_is_hookcli_s_before_the_script():
 
 @pytest.mark.parametrize(
     ("head", "notes"),
-    [("", ["--stop-on", "--steps"]), ("import sys\nprint(sys.argv[1:])\n", [])],
+    [("", ["--stop-on", "-o", "--steps"]), ("import sys\nprint(sys.argv[1:])\n", [])],
     ids=["a script without arguments", "one that reads them"],
 )
 def test_options_behind_a_script_that_reads_none_are_told(tmp_path, head, notes):
     (tmp_path / "train.py").write_text(f"{head}print('done')\n")
-    line = ("train.py", "--stop-on", "nonfinite", "--epochs", "3", "--steps=0-2")
+    line = ("train.py", "--stop-on", "nonfinite", "-o", "x", "--epochs", "3", "--steps=0-2")
     done = run_cli("run", *line, cwd=tmp_path)
     assert done.status == 0
     assert done.out.endswith("done\n")

@@ -43,7 +43,7 @@ TEXTS: Mapping[str, str] = {
     "device": "Device to run on: cpu, cuda, mps.",
     "fail_on": "Findings with status 1: error, warning, never.",
     "force": "Overwrite FILE if it exists.",
-    "formats": "Output format: table, json, … (`explain formats`).",
+    "formats": "Output format: table, json, html, …",
     "grads": "Compare the gradients too.",
     "inputs": "One input of the model, such as 2x3x224x224.",
     "kinds": "Kinds of hooks to attach.",

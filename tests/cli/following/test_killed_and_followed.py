@@ -52,8 +52,9 @@ def script(tmp_path):
 
 
 def printed(out):
-    """The losses that the script has printed, by step."""
-    rows = [line.split() for line in out.splitlines() if line[:1].isdigit()]
+    """The losses that the script has printed, by step; a last line that is cut is left out."""
+    lines = out[: out.rfind("\n") + 1].splitlines()
+    rows = [line.split() for line in lines if line[:1].isdigit()]
     return {int(step): float(loss) for step, loss in rows}
 
 

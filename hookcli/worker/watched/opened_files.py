@@ -116,9 +116,14 @@ def _source(path: str) -> str:
     return os.path.join(os.path.dirname(folder), f"{name.split('.')[0]}.py")  # noqa: PTH118, PTH120
 
 
+# Modules that hookcli makes others import during a run, such as numpy.random when it seeds.
+_IMPORTED_FOR_RUNS = {"numpy.random", "torch._subclasses.schema_check_mode"}
+
+
 def note_modules(path: str) -> None:
-    """Record which modules of hookcli this process has imported."""
-    names = [name for name in [*sys.modules] if name.startswith("hookcli.")]
+    """Record which modules of hookcli this process has imported, and others that it needs."""
+    own = (name for name in [*sys.modules] if name.startswith("hookcli."))
+    names = [*own, *_IMPORTED_FOR_RUNS.intersection(sys.modules)]
     note(path, "\n".join(f"m {name}" for name in names))
 
 

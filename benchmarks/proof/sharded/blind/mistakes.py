@@ -231,7 +231,7 @@ class Words(nn.Module):
         return self.head(self.body(self.words(ids)).relu())
 
 
-@mistake("tied weights are not tied on one rank", 0, "head|words|tied|parameters")
+@mistake("tied weights are not tied on one rank", None, "head|words|tied|parameters")
 def untied_on_one_rank(rank):
     torch.manual_seed(2)
     model = Words()
@@ -259,7 +259,7 @@ def step_left_out_in_fsdp(rank):
             optimizer.step()
 
 
-@mistake("Adam has other betas on one rank of FSDP2", 0, "beta|optimizer")
+@mistake("Adam has other betas on one rank of FSDP2", None, "beta|optimizer")
 def betas_in_fsdp(rank):
     model, batches = perceptron(), draw(rank)
     fully_shard(model)

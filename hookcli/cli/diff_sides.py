@@ -106,7 +106,7 @@ def _check_modes(side: SideText) -> None:
         raise RequestError(
             "a parallel plan cannot be combined with setting 'compile'",
             place=side.text,
-            hint="remove `compile`, or compare the compiled model in a diff of its own",
+            hint="remove `compile`, or compare the compiled model in another diff",
         )
 
 

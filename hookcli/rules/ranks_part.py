@@ -17,6 +17,7 @@ from hookcli.rules.rule import RuleFinding, passed, skipped
 from hookcli.text import counted
 
 NOT_COMPARED = "the parameters of several ranks were not compared"
+_SHARDED = "ranks have parts of parameters, and no copies: learning rates and steps were compared"
 SAME = "find the code that changes parameters or gradients on some ranks, such as `if rank == 0`"
 _AVERAGE = "wrap the model in `DistributedDataParallel`"
 _IN_PLAN = "add its module to the parallel plan, or sum its gradients up over the ranks"
@@ -50,7 +51,8 @@ def judge_joined(report: Report, info: TrainingInfo, joined: JoinedRanks) -> lis
     if found:
         return found
     if not joined.compared or not joined.steps:
-        return [skipped(NOT_COMPARED)]
+        sharded = joined.count > 1 and any(group.placements for group in info.groups or ())
+        return [skipped(_SHARDED if sharded else NOT_COMPARED)]
     again = [one for one in partings if one.what == "parameters" and one.again is not None]
     ranks = joined.compared
     if again:

@@ -242,11 +242,6 @@ class ObservedScript:
                 "no training step was seen in this process: start hookcli in those that it starts, "
                 "with `-m hookcli run` in front of the script"
             )
-        if "multiprocessing.popen_forkserver" in sys.modules:
-            return (
-                f"{seen}no backward ran in this process; those that a fork server starts are not "
-                "observed: use the start method `spawn`"
-            )
         return (
             f"{seen}no backward ran through a module in this process; those that it starts are not "
             "observed"

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+import hookcli
 from hookcli.engine.parallel import plans
 from hookcli.engine.parallel.plans import apply_plan, checked_model
 from hookcli.errors import ModelError, RequestError
@@ -389,3 +390,19 @@ def test_check_judges_each_plan_by_itself(tmp_path):
         ("fail", "block.norm.bias"), ("error", ""),
     ]  # fmt: skip
     assert "raised ValueError: no such plan" in rows[1]["message"]
+
+
+def test_the_python_api_judges_a_plan_of_a_model_by_name(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "plan.py").write_text(PLAN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    checks = [
+        {"rule": "parallel_equal", "plan": f"plan.py:{name}", "mesh": "tp:2"}
+        for name in ("sp", "without_norm")
+    ]
+    report = hookcli.check("net.py", checks, rules=["parallel_equal"])
+    assert not report.passed
+    assert [row.status for row in report.checks] == ["pass", "fail"]
+    assert report.findings[0].target == "block.norm.bias"
+    assert "it is partial along tp, nothing reduces it" in report.message()

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from hookcli.engine.statistics.statistics import statistics
-from hookcli.report.distributed import JoinedRanks, LocalPart, MeshPlace, StepDigests
+from hookcli.formats.training.facts import observed, ranks_of
+from hookcli.formats.training.joined import meshes
+from hookcli.report.distributed import JoinedRanks, LocalPart, MeshPlace, PartGroup, StepDigests
 from hookcli.report.ranks.join_trainings import join_trainings
 from hookcli.report.ranks.partings import compare_ranks
 from hookcli.report.ranks.pieces import pieces, whole_statistics
@@ -233,3 +235,39 @@ def test_a_parameter_that_one_rank_has_in_addition_is_named():
     assert (one.what, one.rank, one.target, one.value) == ("optimizer", 1, SECOND, True)
     fewer = dataclasses.replace(fewer, each={0: b})  # other layers of the same names
     assert {one.what for one in compare_ranks(without_second(), joined)[0]} == {"parameters"}
+
+
+def of_rank(rank: int, **script):
+    """The report of one of two ranks."""
+    training = built.training(built.record(total=4))
+    tracking = dataclasses.replace(training.tracking, rank=rank, world_size=2)
+    ended = dataclasses.replace(training.script, **script)
+    return dataclasses.replace(training, tracking=tracking, script=ended)
+
+
+def test_how_another_rank_ended_is_told():
+    killed = of_rank(1, ended="signal", error="SIGKILL")
+    assert (
+        join_trainings([of_rank(0), killed]).warnings[-1] == "rank 1 ended by SIGKILL after 4 steps"
+    )
+    raised = of_rank(1, ended="exception", error="ValueError: " + "x" * 500)
+    note = join_trainings([of_rank(0), raised]).warnings[-1]
+    assert note.startswith("rank 1 ended with ValueError: xxx") and note.endswith(
+        "x… after 4 steps"
+    )
+    assert join_trainings([of_rank(0), of_rank(1)]).warnings == ()
+
+
+def test_the_ranks_of_a_joined_report_are_told_instead_of_the_first():
+    assert ranks_of(of_rank(1)) == ("rank", "1 of 2")
+    assert ranks_of(join_trainings([of_rank(1)])) == ("rank", "1 of 2")
+    both = join_trainings([of_rank(0), of_rank(1)])
+    assert ranks_of(both) == ("ranks", "0-1 of 2")
+    assert "4 steps in detail" in observed(both) and ", ranks 0-1 of 2" in observed(both)
+
+
+def test_a_mesh_without_names_is_told_by_sizes():
+    names = ("dim 0", "tp")
+    group = PartGroup(("Shard(0)",), MeshPlace(names, (2, 4), (0, 0), "0-7"), 3)
+    info = dataclasses.replace(built.record().training, groups=(group,))
+    assert meshes(info) == ["dim 0 of size 2 × tp 4"]

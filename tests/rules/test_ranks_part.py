@@ -45,6 +45,14 @@ def test_ranks_that_agree_pass():
     )
 
 
+def test_what_was_compared_of_sharded_parameters_is_told():
+    (row,) = judged(compared=0, groups=SPLIT)
+    message = (
+        "ranks have parts of parameters, and no copies: learning rates and steps were compared"
+    )
+    assert (row.status, row.message) == ("skip", message)
+
+
 @pytest.mark.parametrize(
     ("averaged", "wrappers", "end", "severity"),
     [

@@ -109,7 +109,9 @@ def parameter_columns(
         status = partial(grads_rows.status, most=1)
         known["status"] = dataclasses.replace(known["status"], text=status, fit=status)
     if view.asked is not None:
-        where = Column(TRAINED["placements"].title, lambda row: placed(row) or "–", least=16)
+        where: Column[ParameterRow] = Column(
+            TRAINED["placements"].title, lambda row: placed(row) or "–", least=16
+        )
         both = {**known, "update": update, "placements": where}
         return {name: both[name] for name in view.asked if name in both}
     if not ratios:

@@ -62,7 +62,7 @@ class Children:
         self._preparation = prepared = spawn.get_preparation_data
 
         def get_preparation_data(name: str) -> dict[str, Any]:
-            data = prepared(name)
+            data: dict[str, Any] = prepared(name)
             with contextlib.suppress(Exception), own_imports():
                 self._add_first_code(data, sys._getframe(1))
             return data

@@ -50,12 +50,13 @@ class ServedSession(ChildSession):
         util: Any = sys.modules["multiprocessing.util"]
         end = self._at_exit()
         next(end)
-        self._finalize = lambda: util.Finalize(None, next, (end, None), exitpriority=_LAST)
+        self._end = end
         _served.append(self)  # multiprocessing has a weak reference only
         util.register_after_fork(self, ServedSession._forked)
 
     def _forked(self) -> None:
-        self._finalize()
+        util: Any = sys.modules["multiprocessing.util"]
+        util.Finalize(None, next, (self._end, None), exitpriority=_LAST)
 
 
 _served: list[ServedSession] = []

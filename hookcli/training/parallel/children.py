@@ -72,6 +72,11 @@ class Children:
             function.__module__ = spawn.__name__
             setattr(spawn, function.__name__, function)
 
+    @property
+    def were_started(self) -> bool:
+        """Whether the script started a process that is observed."""
+        return self._folder is not None
+
     def stop(self) -> None:
         """Observe no more processes."""
         spawn = sys.modules.get("multiprocessing.spawn")

@@ -116,6 +116,9 @@ NIGHTLY: dict[str, str] = {
     "tests/training/test_children.py::test_processes_of_a_script_have_reports": (
         "docs/guides/distributed.md, whose ranks are spawned"
     ),
+    "tests/distributed/test_plans.py::test_the_python_api_judges_a_plan_of_a_model_by_name": (
+        "test_check_judges_each_plan_by_itself of its file, on the command line"
+    ),
     "tests/distributed/test_torchrun.py::test_rank_0_says_which_other_rank_failed": (
         "tests/distributed/test_faults.py, whose ranks hookcli starts"
     ),

@@ -171,3 +171,15 @@ def test_it_runs_with_xdist(inner):
 def test_the_fixture_is_listed_with_what_it_does(inner):
     done = inner("", "--fixtures", "-q")
     assert 'hookcli_check(model, "checks.yaml")' in done.out
+
+
+def test_a_plan_of_a_module_in_memory_is_refused_with_the_way_out(inner):
+    done = inner(
+        "from net import Net\n"
+        "def test_net(hookcli_check):\n"
+        "    plan = {'rule': 'parallel_equal', 'plan': 'tests/net.py:Net', 'mesh': 'tp:2'}\n"
+        "    hookcli_check(Net(), [plan], inputs=None)\n"
+    )
+    assert done.status == 1
+    assert "error: rule parallel_equal starts processes, and requires a model by name" in done.out
+    assert "hint: pass a string such as `net.py:Net` instead of a module" in done.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,10 +66,28 @@ def _file(config: Any) -> Iterator[str | None]:
     for check in document.get("checks") or ():
         if isinstance(check, dict) and isinstance(check.get("report"), str):
             check["report"] = str(Path(check["report"]).absolute())
+    document = _with_paths(document)
     with private_folder() as folder:
         path = Path(folder, "checks.yaml")
         path.write_text(flow(document), encoding="utf-8")
         yield str(path)
+
+
+def _with_paths(value: Any) -> Any:
+    """Return a part of a configuration with absolute paths of files that the working folder has.
+
+    The file is in another folder, to which relative paths in it would be relative.
+    """
+    if isinstance(value, dict):
+        return {key: _with_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_paths(item) for item in value]
+    if not isinstance(value, str) or "\0" in value:
+        return value
+    before, colon, name = value.rpartition(":")  # file.py:function
+    path, end = (before, colon + name) if before.endswith(".py") else (value, "")
+    is_file = os.path.splitext(path)[1] and os.path.isfile(path)  # noqa: PTH113, PTH122  # never raises
+    return f"{Path(path).absolute()}{end}" if is_file else value
 
 
 def _level(file: str | None) -> FailOn:

@@ -123,8 +123,9 @@ def check(
     Raises
     ------
     RequestError
-        There is no batch, the batch does not fit `model.forward`, or the configuration is wrong or
-        does not fit the model.
+        There is no batch, the batch does not fit `model.forward`, the configuration is wrong or
+        does not fit the model, or a rule requires a model by name: `parallel_equal` and
+        `compile_equal` start processes.
     ModelError
         A model by name cannot be built.
 
@@ -150,6 +151,7 @@ def check(
         from hookcli.config.chosen_rules import only
 
         spec = only(spec, rules, "rules")
+    _refuse_other_runs(spec)
     report = _run(model, inputs, spec, function)
     level = fail_on or (configuration.fail_on if configuration is not None else None) or "error"
     return _checked(report, rules, level)
@@ -176,6 +178,27 @@ def _spec(model: nn.Module, configuration: Config | None, run: Mapping[str, Any]
     from hookcli.engine.loop.given_module import source_of
 
     return spec_of("check", configuration, Flags(model=source_of(model), run=run))
+
+
+def _refuse_other_runs(spec: Spec) -> None:
+    """Refuse rules that run another form of the model in processes of their own.
+
+    Raises
+    ------
+    RequestError : there is one. Its row would be a skip, and a check that passes proves nothing.
+    """
+    from hookcli.errors import RequestError
+    from hookcli.rules.compile_equal import RULE as COMPILED
+    from hookcli.rules.parallel_equal import RULE as PARALLEL
+
+    further = {PARALLEL.name, COMPILED.name}
+    check_spec = next((one for one in spec.checks if one.rule in further), None)
+    if check_spec is not None:
+        raise RequestError(
+            f"rule {check_spec.rule} starts processes, and requires a model by name",
+            place=check_spec.place or "rules",
+            hint="pass a string such as `net.py:Net` instead of a module, or remove the rule",
+        )
 
 
 def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Callable[..., Any] | None) -> Any:

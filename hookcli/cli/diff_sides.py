@@ -102,6 +102,12 @@ def _check_modes(side: SideText) -> None:
                 place=side.text,
                 hint="add it, as in `&compile=inductor`",
             )
+    if side.is_plan and side.is_compiled:
+        raise RequestError(
+            "a parallel plan cannot be combined with setting 'compile'",
+            place=side.text,
+            hint="remove `compile`, or compare the compiled model in another diff",
+        )
 
 
 def _setting_error(key: str, text: str) -> RequestError:

@@ -198,6 +198,9 @@ TRAINED: dict[str, ColumnFacts] = {
     "update": ColumnFacts(
         "Update ratio", "norm of the parameter's change in the step / its norm before", "", True
     ),
+    "placements": ColumnFacts(
+        "Placements", "how the ranks of a mesh have the parameter, such as Shard(0) over tp 2"
+    ),
 }
 
 # The table of weights without a model.

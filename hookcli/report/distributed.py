@@ -17,6 +17,7 @@ Differing: TypeAlias = Literal[
     "modes",
     "losses",
     "optimizer",
+    "options",
 ]
 
 
@@ -173,6 +174,12 @@ class StepDigests:
     moments: dict[Index, str]
     each: dict[Index, str]
     unused: Count = 0
+
+    def known(self, moment: int) -> dict[str, str]:
+        """Return the digests that are known at a moment, by the names of parameters."""
+        row = self.each.get(moment, "")
+        found = {name: row[8 * i : 8 * i + 8] for i, name in enumerate(self.names)}
+        return {name: digest for name, digest in found.items() if digest.strip("-")}
 
 
 @dataclass(frozen=True, slots=True)

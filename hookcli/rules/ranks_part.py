@@ -7,6 +7,7 @@ later, as with local SGD, or whose parameters were never copies of each other.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from hookcli.report.distributed import JoinedRanks, RankParting
@@ -16,17 +17,19 @@ from hookcli.rules.rule import RuleFinding, passed, skipped
 from hookcli.text import counted
 
 NOT_COMPARED = "the parameters of several ranks were not compared"
+_SHARDED = "ranks have parts of parameters, and no copies: learning rates and steps were compared"
 SAME = "find the code that changes parameters or gradients on some ranks, such as `if rank == 0`"
 _AVERAGE = "wrap the model in `DistributedDataParallel`"
 _IN_PLAN = "add its module to the parallel plan, or sum its gradients up over the ranks"
 # In one step, from the cause to what follows.
 _ORDER = (
-    "optimizer", "learning rate", "forwards", "backwards", "modes", "losses", "gradients",
-    "parameters", "steps",
+    "optimizer", "learning rate", "options", "forwards", "backwards", "modes", "losses",
+    "gradients", "parameters", "steps",
 )  # fmt: skip
 _ADVICE = {
     "learning rate": "set the learning rate on all ranks in the same way",
     "optimizer": "give the optimizers of all ranks the same parameters",
+    "options": "construct the optimizer on all ranks with the same options",
     "forwards": "make each step of the optimizer on all ranks",
     "backwards": "make each step of the optimizer on all ranks",
     "steps": "make each step of the optimizer on all ranks",
@@ -43,11 +46,13 @@ def judge_joined(report: Report, info: TrainingInfo, joined: JoinedRanks) -> lis
     first: dict[int, RankParting] = {}
     for one in sorted(counted_ones, key=_rank_of):
         first.setdefault(one.rank, one)
+    _add_options(first, partings, joined)
     found = [_finding(one, partings, report, info, joined) for one in first.values()]
     if found:
         return found
     if not joined.compared or not joined.steps:
-        return [skipped(NOT_COMPARED)]
+        sharded = joined.count > 1 and any(group.placements for group in info.groups or ())
+        return [skipped(_SHARDED if sharded else NOT_COMPARED)]
     again = [one for one in partings if one.what == "parameters" and one.again is not None]
     ranks = joined.compared
     if again:
@@ -73,6 +78,23 @@ def _rank_of(one: RankParting) -> tuple[int, int]:
     return (-1 if one.step is None else one.step, order)
 
 
+def _add_options(
+    first: dict[int, RankParting], partings: Sequence[RankParting], joined: JoinedRanks
+) -> None:
+    """Put other options of an optimizer in the place of what follows from them.
+
+    They are those at the end: where parameters cannot be compared, the step is not known.
+    """
+    for one in partings:
+        if one.what != "options":
+            continue
+        told = first.get(one.rank)
+        if told is None and not joined.compared:
+            first[one.rank] = one
+        elif told is not None and told.what == "parameters" and not told.before:
+            first[one.rank] = dataclasses.replace(one, step=told.step)
+
+
 def _counts(
     one: RankParting,
     partings: Sequence[RankParting],
@@ -81,10 +103,10 @@ def _counts(
     joined: JoinedRanks,
 ) -> bool:
     """Return whether a difference is a fault, or only the sign of one."""
-    apart = any(
-        other.what == "parameters" and other.rank == one.rank and other.again is None
-        for other in partings
-    )
+    mine = [other for other in partings if other.rank == one.rank]
+    apart = any(other.what == "parameters" and other.again is None for other in mine)
+    if one.what == "options":
+        return False  # see `_add_options`
     if one.what == "parameters":
         return one.again is None and not _is_own(one, report, info, joined)
     if one.what == "losses":
@@ -93,6 +115,8 @@ def _counts(
         return True
     if one.what == "learning rate":
         return apart or not joined.compared
+    if one.what in {"forwards", "backwards"} and any(other.what == "steps" for other in mine):
+        return True
     return apart  # else ranks may have more forwards, and gradients that are averaged later
 
 
@@ -139,7 +163,7 @@ def _finding(
     elif one.what != "parameters":
         later = [p for p in partings if p.what == "parameters" and p.rank == one.rank]
         if later and one.what != "optimizer":
-            message = f"{message}; its parameters differ {_when(later[0])}"
+            message = f"{message}; its parameters differ {_when(later[0])}{_first(later[0])}"
     elif one.step == 0 and one.before:
         advice = "give all ranks the same weights first: one seed, or `broadcast` from rank 0"
     sharded = any(group.placements for group in info.groups or ())
@@ -162,8 +186,7 @@ def _sentence(one: RankParting) -> str:
     rank, other, step = f"rank {one.rank}", f"rank {one.other}", f"{one.step or 0:,}"
     mine, theirs = _figure(one.value), _figure(one.of_other)
     if one.what == "parameters":
-        first = f", first {one.target}" if one.target else ""
-        return f"the parameters of {rank} differ from those of {other} {_when(one)}{first}"
+        return f"the parameters of {rank} differ from those of {other} {_when(one)}{_first(one)}"
     if one.what == "learning rate":
         return f"{rank} has the learning rate {mine} at step {step}, and {other} {theirs}"
     if one.what in {"forwards", "backwards"}:
@@ -175,6 +198,10 @@ def _sentence(one: RankParting) -> str:
     if one.what == "optimizer":
         has, lacks = (rank, other) if one.value else (other, rank)
         return f"the optimizer of {has} has {one.target}, and that of {lacks} does not"
+    if one.what == "options" and one.target == "type":
+        return f"the optimizer of {rank} is of type {mine}, and that of {other} {theirs}"
+    if one.what == "options":
+        return f"the optimizer of {rank} has {one.target} {mine}, and that of {other} {theirs}"
     if one.what == "modes":
         return (
             f"{rank} runs dropout or batch normalization in {mine} mode at step {step}, and "
@@ -190,6 +217,10 @@ def _sentence(one: RankParting) -> str:
 
 def _when(one: RankParting) -> str:
     return f"{'before' if one.before else 'after'} step {one.step or 0:,}"
+
+
+def _first(one: RankParting) -> str:
+    return f", first {one.target}" if one.target else ""
 
 
 def _figure(value: object) -> str:

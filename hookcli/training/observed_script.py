@@ -60,7 +60,8 @@ class ObservedScript:
     `roots` and `by_hand` are by the id of a module and of a root, `optimizers` by their own ids.
     `by_hand` has roots that no optimizer has trained so far. `detached` is the reason why the
     observation ended early. `passes` counts the backward passes through roots, by whether they add
-    to `.grad`. `compiles` tells whether the script uses torch.compile.
+    to `.grad`. `compiles` tells whether the script uses torch.compile, and `has_children` whether
+    it started processes that are observed.
     """
 
     job: RunJob
@@ -77,6 +78,7 @@ class ObservedScript:
     detached: str | None = None
     passes: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     compiles: bool = False
+    has_children: bool = False
 
     def is_wanted(self, root: RootWatch) -> bool:
         """Return whether --root selects a root."""
@@ -242,10 +244,10 @@ class ObservedScript:
                 "no training step was seen in this process: start hookcli in those that it starts, "
                 "with `-m hookcli run` in front of the script"
             )
-        if "multiprocessing.popen_forkserver" in sys.modules:
+        if self.has_children:
             return (
-                f"{seen}no backward ran in this process; those that a fork server starts are not "
-                "observed: use the start method `spawn`"
+                f"{seen}no backward ran in this process; those that it started made no step, or a "
+                "signal ended them"
             )
         return (
             f"{seen}no backward ran through a module in this process; those that it starts are not "

@@ -53,9 +53,15 @@ _SAMPLE = 1 << 16  # elements of each parameter that are copied otherwise
 
 
 def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
-    """Return the options of a group of parameters that are numbers or flags."""
+    """Return the options of a group that are numbers or flags; of `betas`, `betas[0]` and so on."""
     found: dict[str, Number | bool] = {}
-    for name, value in group.items():
+    betas = group.get("betas")
+    more = (
+        {f"betas[{i}]": one for i, one in enumerate(betas)}
+        if isinstance(betas, tuple | list)
+        else {}
+    )
+    for name, value in {**group, **more}.items():
         if isinstance(value, bool):
             found[name] = value
         elif isinstance(value, int | float) or (

@@ -186,6 +186,7 @@ class Watch:
         if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
             self._seen.notes.append(self._sink.shortage())
         self._seen.notes += [*self._inside.notes(), *self._spikes.notes]
+        self._seen.has_children = self._children.were_started
         report = self._with_facts(self._seen.report(records, script))
         self._guard.is_open = True
         if self._journal is not None:

@@ -252,3 +252,37 @@ def test_what_cannot_be_done_with_a_model_by_name_is_said(tmp_path):
     (tmp_path / "bad.py").write_text("import nothing_there\n")
     with pytest.raises(ModelError, match="nothing_there"):
         hookcli.check(str(tmp_path / "bad.py"))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"rule": "parallel_equal", "plan": "plan.py:apply", "mesh": "tp:2"},
+        {"rule": "compile_equal", "backend": "eager"},
+    ],
+)
+def test_a_rule_that_starts_processes_is_refused_for_a_module_in_memory(
+    check, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.py").write_text("def apply(model, mesh): return model\n")
+    with pytest.raises(RequestError) as caught:
+        hookcli.check(Net(), ["finite", check], inputs=X)
+    error = caught.value
+    assert error.message == f"rule {check['rule']} starts processes, and requires a model by name"
+    assert error.place == "checks:1: checks[1]" and error.hint.startswith("pass a string such as")
+    assert hookcli.check(Net(), ["finite", check], inputs=X, rules=["finite"]).passed
+
+
+def test_paths_of_a_list_of_checks_are_relative_to_the_working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.py").touch()
+    (tmp_path / "x.npy").touch()
+    (tmp_path / "finite").touch()
+    names = ["plan.py:apply", "x.npy", "finite", "missing.py:apply", "package.plan:apply", "a\0.py"]
+    document = {"checks": [{"rule": "finite", "names": names}], "run": {"steps": 2}}
+    found = by_name._with_paths(document)
+    assert found["run"] == {"steps": 2}
+    assert found["checks"][0]["names"] == [
+        f"{tmp_path}/plan.py:apply", f"{tmp_path}/x.npy", *names[2:]
+    ]  # fmt: skip

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from hookcli.report.distributed import (
+    JoinedRanks,
+    LocalPart,
+    MeshPlace,
+    PartGroup,
+    RankParting,
+)
 from tests.browser.samples import html
 from tests.browser.watched import fragment, settle
-from tests.formats.training_reports import EMPTY, GAN, exploding
+from tests.formats.training_reports import EMPTY, GAN, exploding, record, training
 
 CHART = ".panel-run .chart"
 SELECTED = ".panel-run [role=row][aria-selected=true]"
@@ -131,3 +140,59 @@ def test_a_script_that_trained_nothing_has_a_page(open_page):
     page = open_page(html(EMPTY))
     assert page.locator("[role=tab]").all_inner_texts() == ["Run"]
     assert "grads" in page.locator(".panel-run").inner_text()
+
+
+def on_a_mesh():
+    """Four ranks that are joined: 2 × 2, of which one parted."""
+    made = record(total=8)
+    first, *others = made.parameters
+    mesh = MeshPlace(("dp", "tp"), (2, 2), (0, 1), "0-3")
+    split = dataclasses.replace(
+        first, placements=("Replicate", "Shard(0)"), mesh=mesh, local=LocalPart((16, 1, 3, 3))
+    )
+    partings = (
+        RankParting("learning rate", 3, 0, 5, "", 0.02, 0.01),
+        RankParting("parameters", 3, 0, 5, split.name, None, None, before=False),
+        RankParting("losses", 1, 0, 6, "", 0.06011076271533966, 0.06367839127779007),
+    )
+    groups = (
+        PartGroup(("Replicate", "Shard(0)"), mesh, 1),
+        PartGroup((), None, len(others)),
+    )
+    info = dataclasses.replace(
+        made.training, joined=JoinedRanks("0-3", 4, None, 8, 4), groups=groups, partings=partings
+    )
+    report = training(dataclasses.replace(made, parameters=(split, *others), training=info))
+    tracking = dataclasses.replace(report.tracking, world_size=4)
+    return dataclasses.replace(report, tracking=tracking)
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_the_tab_of_ranks_shows_the_mesh_the_placements_and_where_ranks_part(open_page, width):
+    page = open_page(html(on_a_mesh()), "#tab=ranks", size=(width, 900))
+    assert page.locator("#tab-ranks").inner_text() == "Ranks4"
+    panel = page.locator(".panel-ranks")
+    text = " ".join(panel.inner_text().split())
+    for part in (
+        "ranks joined 0-3",
+        "mesh dp 2 × tp 2",
+        "1 parameter Replicate and Shard(0) over dp 2 × tp 2",
+        "plain tensors",
+        "rank 3 learning rate differs from rank 0 at step 5: 0.02, not 0.01",
+        "rank 3 parameters differ from rank 0 after step 5, first conv1.weight",
+        "rank 1 losses differ from rank 0 at step 6: 0.06011, not 0.06368",
+    ):
+        assert part in text, text
+    assert "ranks 0-3 of 4" in page.locator("header").first.inner_text()
+    # Nothing is cut off or beside the window.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for element in panel.locator("dt, dd, li").all():
+        box = element.bounding_box()
+        assert box["width"] > 20 and box["x"] + box["width"] <= width
+
+
+def test_a_parameter_tells_how_ranks_have_it(open_page):
+    page = open_page(html(on_a_mesh()), "#tab=gradients&parameter=conv1.weight")
+    details = " ".join(page.locator(".details").inner_text().split())
+    assert "placements Replicate and Shard(0) over dp 2 × tp 2" in details
+    assert "part of this rank [16, 1, 3, 3]" in details

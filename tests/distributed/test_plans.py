@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
+from types import SimpleNamespace
 
 import pytest
+import torch
 from torch import nn
 
-from hookcli.engine.parallel.plans import checked_model
-from hookcli.errors import ModelError
+import hookcli
+from hookcli.engine.parallel import plans
+from hookcli.engine.parallel.plans import apply_plan, checked_model
+from hookcli.errors import ModelError, RequestError
+from hookcli.report.report import ErrorInfo
 from hookcli.spec.compared.parallel import Mesh, ParallelPlan
+from hookcli.spec.request import ModelSpec, Spec
+from hookcli.worker.compared import plan_run
+from hookcli.worker.worker import Limits
 from tests.conftest import HEAD, forks, run_cli
 from tests.torch_version import needs_torch
 
@@ -79,6 +88,10 @@ def partial(model, mesh):
 
 def nothing(model, mesh):
     parallelize_module(model, mesh, TP)
+
+def nothing_on_rank_1(model, mesh):
+    if dist.get_rank() == 0:
+        return model
 
 def raises(model, mesh):
     raise ValueError("no such plan")
@@ -156,6 +169,162 @@ def test_a_function_that_returns_nothing_is_refused_in_three_lines(compared):
     assert diff is None
 
 
+def test_what_only_one_rank_returns_is_an_error_and_no_difference(compared):
+    done, diff = compared("nothing_on_rank_1")
+    message, place, hint = done.error()
+    assert (done.status, diff) == (3, None)
+    assert message == "B: rank 1: plan.py:nothing_on_rank_1 must return the model, got nothing"
+    line = PLAN.splitlines().index("def nothing_on_rank_1(model, mesh):") + 1
+    assert place == f"plan.py:{line}"
+    assert hint.startswith("make the function do the same on all ranks")
+
+
+WRONG = """import sys
+def raises(model, mesh):
+    raise ValueError("no such\\nplan")
+def dimension(model, mesh):
+    raise KeyError("Invalid mesh_dim_names ('dp',) specified")  # as PyTorch says it
+def exits(model, mesh):
+    sys.exit("usage: train.py [-h] data")
+def alone(model):
+    return model
+def three(model, mesh, config):
+    return model
+def meta(model, mesh):
+    return model.to("meta")
+def other(model, mesh):
+    return type(model[0])(2, 2)
+class Plan:
+    pass
+"""
+_FORM = "define `apply(model, mesh)` that returns the model"
+_WITH_TRACE = "run with `-v` for the traceback"
+
+
+@pytest.mark.parametrize(
+    ("function", "said", "place", "hint"),
+    [
+        ("raises", "raised ValueError: no such plan", "plan.py:3", _WITH_TRACE),
+        (
+            "dimension",
+            "raised KeyError: \"Invalid mesh_dim_names ('dp',) specified\"",
+            "plan.py:5",
+            "change `mesh=tp:2`, or the dimensions that the function uses",
+        ),
+        ("exits", "raised SystemExit: usage: train.py [-h] data", "plan.py:7", _WITH_TRACE),
+        (
+            "alone",
+            "cannot be called with (model, mesh): too many positional arguments",
+            "plan.py:8",
+            _FORM,
+        ),
+        (
+            "three",
+            "cannot be called with (model, mesh): missing a required argument: 'config'",
+            "plan.py:10",
+            _FORM,
+        ),
+        (
+            "Plan",
+            "cannot be called with (model, mesh): too many positional arguments",
+            "B?parallel",
+            _FORM,
+        ),
+        (
+            "meta",
+            "returned a model without values: 0.weight is on the meta device",
+            "plan.py:12",
+            "call `to_empty` in the function, and set the values of the parameters",
+        ),
+        (
+            "other",
+            "returned another model: no parameter has a name of the reference",
+            "plan.py:14",
+            "return the model that the function got, or a wrapper of it",
+        ),
+    ],
+)
+def test_a_wrong_function_is_told_with_its_line(tmp_path, monkeypatch, function, said, place, hint):
+    monkeypatch.setattr(plans, "init_device_mesh", lambda *_, **__: None)
+    (tmp_path / "plan.py").write_text(WRONG)
+    plan = ParallelPlan(f"{tmp_path}/plan.py:{function}", Mesh(("tp",), (2,)), "B?parallel")
+    net = nn.Sequential(nn.Linear(2, 2))
+    with pytest.raises(ModelError) as caught:
+        apply_plan(plan, net, torch.device("cpu"), ["0.weight", "0.bias"])
+    error = caught.value
+    shown = [text.replace(f"{tmp_path}/", "") for text in (error.message, error.place)]
+    assert shown == [f"plan.py:{function} {said}", place]
+    assert error.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("missing.py:apply", "file not found: missing.py"),
+        ("plan.py:missing", "'missing' not found in plan.py"),
+        ("plan.py:FORM", "plan.py:FORM must be a function, got int"),
+    ],
+)
+def test_a_function_that_is_not_there(tmp_path, function, said):
+    (tmp_path / "plan.py").write_text("FORM = 3\n")
+    plan = ParallelPlan(f"{tmp_path}/{function}", Mesh(("tp",), (2,)), "B?parallel")
+    with pytest.raises(RequestError) as caught:
+        apply_plan(plan, nn.Linear(2, 2), torch.device("cpu"), ["weight"])
+    assert caught.value.message.replace(f"{tmp_path}/", "") == said
+    assert caught.value.place == "B?parallel"
+    assert caught.value.hint
+
+
+def stopped(phase, kind="timeout"):
+    return ErrorInfo(phase, None, None, (), kind, "rank 1: it took too long", None)
+
+
+@pytest.fixture
+def without_processes(monkeypatch):
+    """The limits of the comparison of ranks that end with an error."""
+    given = []
+
+    def run(error):
+        class Stub:
+            def __init__(self, *_):
+                pass
+
+            def run(self, _):
+                return SimpleNamespace(report=SimpleNamespace(error=error))
+
+        def judge(_, limits, __):
+            given.append(limits)
+            return SimpleNamespace(report=None)
+
+        monkeypatch.setattr(plan_run, "Ranks", Stub)
+        monkeypatch.setattr(plan_run, "run_within", judge)
+        monkeypatch.setattr(plan_run, "start_ahead", lambda _: None)
+        monkeypatch.setattr(plan_run, "compared_value", lambda *_: {})
+        part = plan_run._PlanRun
+        monkeypatch.setattr(part, "_reference", lambda *_: SimpleNamespace(error=None))
+        monkeypatch.setattr(part, "_as", lambda _, __, spec: spec)
+        plan = ParallelPlan("plan.py:f", Mesh(("tp",), (2,)), "B?parallel")
+        spec = Spec("grads", ModelSpec("net.py"))
+        request = plan_run.PlanRequest(spec, spec, plan)
+        limits = Limits(time.monotonic() - 1, 5.0, None)
+        part(request, limits, "", lambda: None).outcome(lambda: None)
+        return given[0]
+
+    return run
+
+
+def test_ranks_that_took_all_the_time_are_compared_nevertheless(without_processes):
+    limits = without_processes(stopped("forward"))
+    assert limits.deadline - time.monotonic() > 10
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("died", "find what"), ("timeout", "make the")])
+def test_ranks_that_end_before_the_model_runs_are_an_error(without_processes, kind, hint):
+    with pytest.raises(ModelError, match="rank 1: it took too long") as caught:
+        without_processes(stopped("build", kind))
+    assert caught.value.place == "B?parallel" and caught.value.hint.startswith(hint)
+
+
 def test_another_model_is_not_a_plan_and_a_wrapper_is():
     plan = ParallelPlan("plan.py:apply", Mesh(("dp",), (2,)))
     net = nn.Sequential(nn.Linear(2, 2))
@@ -180,6 +349,10 @@ def test_another_model_is_not_a_plan_and_a_wrapper_is():
         ("parallel=plan.py:tp&mesh=tp:2,tp:2", "duplicate dimension 'tp'"),
         ("parallel=plan.py:tp&mesh=tp:9", "mesh must have 2 to 8 ranks, got 9"),
         ("parallel=plan.py:tp&mesh=tp:1", "mesh must have 2 to 8 ranks, got 1"),
+        (
+            "parallel=plan.py:tp&mesh=tp:2&compile=inductor",
+            "a parallel plan cannot be combined with setting 'compile'",
+        ),
     ],
 )
 def test_a_plan_without_its_parts_is_refused_before_anything_runs(tmp_path, query, said):
@@ -217,3 +390,19 @@ def test_check_judges_each_plan_by_itself(tmp_path):
         ("fail", "block.norm.bias"), ("error", ""),
     ]  # fmt: skip
     assert "raised ValueError: no such plan" in rows[1]["message"]
+
+
+def test_the_python_api_judges_a_plan_of_a_model_by_name(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "plan.py").write_text(PLAN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    checks = [
+        {"rule": "parallel_equal", "plan": f"plan.py:{name}", "mesh": "tp:2"}
+        for name in ("sp", "without_norm")
+    ]
+    report = hookcli.check("net.py", checks, rules=["parallel_equal"])
+    assert not report.passed
+    assert [row.status for row in report.checks] == ["pass", "fail"]
+    assert report.findings[0].target == "block.norm.bias"
+    assert "it is partial along tp, nothing reduces it" in report.message()

@@ -17,6 +17,7 @@ from hookcli.formats.registry import FORMATS, formats_of
 from hookcli.formats.training.facts import title
 from hookcli.formats.training.summary import render as summary
 from hookcli.formats.view import View
+from hookcli.report.distributed import MeshPlace
 from hookcli.report.encode import training_to_json
 from hookcli.report.steps import OptimizerInfo
 from hookcli.report.training import ScriptInfo, Tracking
@@ -254,6 +255,17 @@ def test_columns_choose_the_tables():
     assert rows_below(parameters, "Parameter")[0] == ["conv1.weight", "0.001"]
     assert "Grad norm" not in parameters
     assert rows_below(draw(CNN, columns=("layer", "output")), "Layer")[0] == ["Net", "0.5"]
+
+
+def test_placements_are_a_column_of_parameters():
+    first, *others = CNN.records[0].parameters
+    mesh = MeshPlace(("tp",), (2,), (0,), "0-1")
+    split = dataclasses.replace(first, placements=("Shard(0)",), mesh=mesh)
+    record = dataclasses.replace(CNN.records[0], parameters=(split, *others))
+    text = draw(dataclasses.replace(CNN, records=(record,)), columns=("name", "placements"))
+    rows = rows_below(text, "Parameter")
+    assert rows[0] == ["conv1.weight", "Shard(0)", "over", "tp", "2"]
+    assert rows[1] == ["conv1.bias", "–"]
 
 
 def test_sort_orders_the_steps_or_the_parameters():

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from hookcli.engine.statistics.statistics import statistics
-from hookcli.report.distributed import JoinedRanks, LocalPart, MeshPlace, StepDigests
+from hookcli.formats.training.facts import observed, ranks_of
+from hookcli.formats.training.joined import meshes
+from hookcli.report.distributed import JoinedRanks, LocalPart, MeshPlace, PartGroup, StepDigests
 from hookcli.report.ranks.join_trainings import join_trainings
 from hookcli.report.ranks.partings import compare_ranks
 from hookcli.report.ranks.pieces import pieces, whole_statistics
@@ -183,3 +185,89 @@ def test_joining_one_report_changes_no_figure():
     joined = join_trainings([training])
     assert joined.records[0].parameters == training.records[0].parameters
     assert joined.records[0].training.steps == training.records[0].training.steps
+
+
+def rows_of(*forwards):
+    """Steps with these numbers of forwards."""
+    return tuple(
+        dataclasses.replace(row, step=i, forwards=count)
+        for i, (row, count) in enumerate(
+            zip(built.record(total=len(forwards)).training.steps, forwards, strict=True)
+        )
+    )
+
+
+def test_a_rank_that_leaves_out_a_step_runs_the_model_as_often():
+    uneven = {"total": (4, 3), "steps": (rows_of(1, 1, 1, 1), rows_of(1, 2, 1))}
+    first, last = parted("abcdef", "abcdef", **uneven)
+    assert (first.what, first.rank, first.step, first.value) == ("forwards", 1, 1, 2)
+    assert (last.what, last.rank, last.value, last.of_other) == ("steps", 1, 3, 4)
+    uneven["steps"] = (rows_of(1, 1, 1, 1), rows_of(1, 1, 1))  # it has fewer batches
+    assert parted("abcdef", "abcdef", **uneven) == []
+
+
+def test_options_and_types_of_optimizers_are_compared():
+    optimizer = built.record().training.optimizer
+    other = dataclasses.replace(optimizer, options={**optimizer.options, "rho": 0.5, "lr": 9.0})
+    (one,) = parted("ab", "ab", optimizer=(optimizer, other))
+    assert (one.what, one.target, one.value, one.step) == ("options", "rho", 0.5, None)
+    assert one.of_other == optimizer.options.get("rho")
+    other = dataclasses.replace(optimizer, type="Adam")
+    (one,) = parted("ab", "ab", optimizer=(optimizer, other))
+    assert (one.target, one.value, one.of_other) == ("type", "Adam", optimizer.type)
+    fused = dataclasses.replace(optimizer, options={**optimizer.options, "fused": True, "lr": 9.0})
+    assert parted("ab", "ab", optimizer=(optimizer, fused)) == []
+
+
+def test_a_parameter_that_one_rank_has_in_addition_is_named():
+    a, b = "0" * 8, "1" * 8
+    both = ranks("ab", "ab", each=([a + b], [a + b]))
+    digests = both[0].training.step_digests
+    fewer = dataclasses.replace(digests, names=(FIRST,), each={0: a})
+
+    def without_second(**more):
+        training = dataclasses.replace(both[0].training, step_digests=fewer, **more)
+        rows = tuple(row for row in both[0].parameters if row.name != SECOND)
+        return {0: dataclasses.replace(both[0], training=training, parameters=rows), 1: both[1]}
+
+    joined = JoinedRanks("0-1", 2)
+    (one,) = compare_ranks(without_second(), joined)[0]
+    assert (one.what, one.rank, one.target, one.value) == ("optimizer", 1, SECOND, True)
+    fewer = dataclasses.replace(fewer, each={0: b})  # other layers of the same names
+    assert {one.what for one in compare_ranks(without_second(), joined)[0]} == {"parameters"}
+
+
+def of_rank(rank: int, **script):
+    """The report of one of two ranks."""
+    training = built.training(built.record(total=4))
+    tracking = dataclasses.replace(training.tracking, rank=rank, world_size=2)
+    ended = dataclasses.replace(training.script, **script)
+    return dataclasses.replace(training, tracking=tracking, script=ended)
+
+
+def test_how_another_rank_ended_is_told():
+    killed = of_rank(1, ended="signal", error="SIGKILL")
+    assert (
+        join_trainings([of_rank(0), killed]).warnings[-1] == "rank 1 ended by SIGKILL after 4 steps"
+    )
+    raised = of_rank(1, ended="exception", error="ValueError: " + "x" * 500)
+    note = join_trainings([of_rank(0), raised]).warnings[-1]
+    assert note.startswith("rank 1 ended with ValueError: xxx") and note.endswith(
+        "x… after 4 steps"
+    )
+    assert join_trainings([of_rank(0), of_rank(1)]).warnings == ()
+
+
+def test_the_ranks_of_a_joined_report_are_told_instead_of_the_first():
+    assert ranks_of(of_rank(1)) == ("rank", "1 of 2")
+    assert ranks_of(join_trainings([of_rank(1)])) == ("rank", "1 of 2")
+    both = join_trainings([of_rank(0), of_rank(1)])
+    assert ranks_of(both) == ("ranks", "0-1 of 2")
+    assert "4 steps in detail" in observed(both) and ", ranks 0-1 of 2" in observed(both)
+
+
+def test_a_mesh_without_names_is_told_by_sizes():
+    names = ("dim 0", "tp")
+    group = PartGroup(("Shard(0)",), MeshPlace(names, (2, 4), (0, 0), "0-7"), 3)
+    info = dataclasses.replace(built.record().training, groups=(group,))
+    assert meshes(info) == ["dim 0 of size 2 × tp 4"]

@@ -45,6 +45,14 @@ def test_ranks_that_agree_pass():
     )
 
 
+def test_what_was_compared_of_sharded_parameters_is_told():
+    (row,) = judged(compared=0, groups=SPLIT)
+    message = (
+        "ranks have parts of parameters, and no copies: learning rates and steps were compared"
+    )
+    assert (row.status, row.message) == ("skip", message)
+
+
 @pytest.mark.parametrize(
     ("averaged", "wrappers", "end", "severity"),
     [
@@ -71,6 +79,31 @@ def test_the_cause_is_told_before_what_follows():
     (row,) = judged(apart(step=3), apart("forwards", 2, 2, 1), averaged=True)
     message = "rank 1 has 2 forwards in step 2, and rank 0 1: it skipped a step"
     assert row.message == f"{message}; its parameters differ after step 3"
+
+
+def test_a_step_that_was_left_out_counts_where_parameters_are_sharded():
+    steps = apart("steps", 9, 9, 10)
+    (row,) = judged(apart("forwards", 5, 2, 1), steps, compared=0, groups=SPLIT, kind="FSDPNet")
+    message = "rank 1 has 2 forwards in step 5, and rank 0 1: it skipped a step"
+    assert (row.status, row.message, row.step) == ("fail", message, 5)
+
+
+def test_an_option_is_told_in_place_of_what_follows():
+    betas = apart("options", None, 0.95, 0.999, target="betas[1]")
+    (row,) = judged(betas, apart(step=0), averaged=True)
+    message = "the optimizer of rank 1 has betas[1] 0.95, and that of rank 0 0.999"
+    assert (row.message, row.step) == (f"{message}; its parameters differ after step 0", 0)
+    (row,) = judged(betas, compared=0, groups=SPLIT, kind="FSDPNet")
+    assert (row.status, row.message, row.step) == ("fail", message, None)
+    assert judged(betas)[0].status == "pass"  # parameters are the same nevertheless
+    (row,) = judged(betas, apart(before=True, target="w"), averaged=True)
+    assert row.message.startswith("the parameters of rank 1 differ")
+    kind = apart("options", None, "Adam", "SGD", target="type")
+    (row,) = judged(kind, apart(target="w"), averaged=True)
+    assert row.message == (
+        "the optimizer of rank 1 is of type Adam, and that of rank 0 SGD; its parameters differ "
+        "after step 2, first w"
+    )
 
 
 def test_what_does_not_change_parameters_is_no_finding():

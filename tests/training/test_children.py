@@ -40,7 +40,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 def test_processes_of_a_script_have_reports(method, tmp_path):
     (tmp_path / "s.py").write_text(SCRIPT)
     plain = run_cli("run", "-q", "--no-children", "-o", "none.json", "s.py", method,
@@ -55,3 +55,52 @@ def test_processes_of_a_script_have_reports(method, tmp_path):
         assert (record["training"]["record"], record["training"]["total"]) == ("model", 3)
     report = json.loads((tmp_path / "run.json").read_text())
     assert report["warnings"][-1] == "this is one of 2 processes that trained alone"
+
+
+SERVED = """\
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(rank):
+    dist.init_process_group("gloo", store=dist.FileStore("store", 2), rank=rank, world_size=2)
+    torch.manual_seed(0)
+    model = DistributedDataParallel(nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 + 0.1 * rank)
+    for _ in range(4):
+        optimizer.zero_grad()
+        model(torch.randn(3, 4)).square().mean().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+    print(float(model.module.weight.detach().sum()), flush=True)
+
+
+def idle():
+    print("idle", flush=True)
+
+
+if __name__ == "__main__":
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    started = [context.Process(target=train, args=(rank,)) for rank in range(2)]
+    for process in (context.Process(target=idle), *started):
+        process.start()
+    for process in started:
+        process.join()
+        assert process.exitcode == 0
+"""
+
+
+def test_ranks_that_a_fork_server_forks_are_joined(tmp_path):
+    (tmp_path / "s.py").write_text(SERVED)
+    done = run_cli("run", "-q", "-o", "run.json", "s.py", cwd=tmp_path)
+    assert (done.status, done.err) == (0, "")
+    names = sorted(file.name for file in tmp_path.glob("run*"))
+    assert names == ["run.json", "run.rank0.json", "run.rank1.json"]
+    (record,) = json.loads((tmp_path / "run.json").read_text())["records"]
+    assert record["training"]["joined"]["ranks"] == "0-1"
+    (row,) = [row for row in record["checks"] if row["rule"] == "ranks_agree"]
+    assert row["message"].startswith("rank 1 has the learning rate 0.2 at step 0, and rank 0 0.1")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from benchmarks.proof.sharded import training
 from benchmarks.proof.sharded.run import compare, start_ranks
+from hookcli.cli.targets.folders import add_files
+from hookcli.formats.registry import FORMATS
+from hookcli.formats.view import View
+from hookcli.report.files import read_any_report
 from tests.conftest import ROOT, run_cli
 
 SCRIPT = ROOT / "tests" / "scripts" / "sharded_gloo.py"
@@ -119,6 +125,8 @@ def test_files_that_do_not_belong_together_are_refused(recorded):
     cut = recorded.folder / "cut.json"
     cut.write_text(Path(other).read_text()[:5000])
     assert refused(own, str(cut)).startswith("cut.json is not a hookcli report: ")
+    hint = "hint: copy the file again, or omit it: the other ranks are joined without it"
+    assert run_cli("render", own, cut).err.splitlines()[2] == hint
 
 
 def test_figures_stay_those_of_a_part_without_the_files_of_other_ranks(recorded, tmp_path):
@@ -143,6 +151,35 @@ def test_figures_stay_those_of_a_part_without_the_files_of_other_ranks(recorded,
     assert steps[0] == steps[1]
     assert report["records"][0]["training"]["joined"]["missing"] == "2"
     assert any("are those of a part: no file of rank 2" in note for note in report["warnings"])
+
+
+def test_tensorboard_gets_the_norms_of_whole_tensors(recorded, tmp_path):
+    report = read_any_report(recorded.file("run.json"))
+    add_files(tmp_path / "runs", FORMATS["tensorboard"].files(report, View()))
+    events = EventAccumulator(str(tmp_path / "runs"), size_guidance={"scalars": 0}).Reload()
+
+    def has(tag, expected):
+        found = [event.value for event in events.Scalars(tag)]
+        assert found == pytest.approx(expected, rel=1e-5), tag
+
+    for record, rows in zip(report.records[:2], recorded.truth.values(), strict=True):
+        of = record.training.record
+        for name in rows[0]:
+            norms = [row[name]["grad"][0] for row in rows if row[name]["grad"]]
+            if norms:
+                has(f"gradient_norm/{of}/{name}", norms)
+            has(f"weight_norm/{of}/{name}", [rows[-1][name]["weight"][0]])
+            ratios = [row[name]["ratio"] for row in rows]
+            if None not in ratios and any(ratios):
+                has(f"update_ratio/{of}/{name}", ratios)
+        known = [[one["grad"][0] for one in row.values() if one["grad"]] for row in rows]
+        has(f"gradient_norm/{of}", [math.hypot(*norms) for norms in known])
+    losses = [
+        read_any_report(recorded.file(name)).records[0].training.steps
+        for name in ("run.rank0.json", "run.rank1.json")
+    ]
+    means = [(float(a.loss) + float(b.loss)) / 2 for a, b in zip(*losses, strict=True)]
+    has(f"mean_loss/{report.records[0].training.record}", means)
 
 
 if sys.platform == "win32":

@@ -576,6 +576,18 @@ def test_a_launcher_is_told_where_hookcli_must_start(script, end):
     assert report.warnings[-1].endswith(end)
 
 
+def test_processes_that_left_no_report_are_not_told_to_be_unobserved(monkeypatch):
+    script = ScriptSpec("train.py")
+    watch = watching.start(
+        RunJob(script, TrainingSpec(parse_steps("0", "")), Spec("grads", ModelSpec("x")), None)
+    )
+    monkeypatch.setattr(type(watch._children), "were_started", True)
+    report = watch.finish(ScriptInfo("train.py", (), False, "completed", 0))
+    assert report.warnings[-1].endswith(
+        "those that it started made no step, or a signal ended them"
+    )
+
+
 @pytest.mark.parametrize(
     "reset, wanted",
     [

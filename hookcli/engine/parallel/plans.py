@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -26,23 +27,49 @@ def apply_plan(
 
     Raises
     ------
-    RequestError, ModelError : the function does not exist, raises, or returns something else.
+    RequestError, ModelError : the function does not exist, cannot be called with both, raises, or
+        returns something else.
     """
     function = function_of(plan.function, plan.place)
+    place = _place_of(function) or plan.place
+    _check_arguments(function, plan, place)
     mesh = init_device_mesh(device.type, plan.mesh.sizes, mesh_dim_names=plan.mesh.names)
     try:
         made = function(root, mesh)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that parses arguments may end itself
         if is_own(error):
             raise
         failure = failure_of(error, "build")
+        message = " ".join(failure.message.split())
+        about_mesh = "mesh" in message.lower()
         raise ModelError(
-            f"{plan.function} raised {failure.type}: {' '.join(failure.message.split())}",
-            place=failure.place or plan.place,
-            hint=TRACEBACK_HINT,
+            f"{plan.function} raised {failure.type}: {message}",
+            place=failure.place or place,
+            hint=_mesh_hint(plan) if about_mesh else TRACEBACK_HINT,
             details=failure.details,
         ) from None
-    return checked_model(made, plan, names, _place_of(function) or plan.place)
+    return checked_model(made, plan, names, place)
+
+
+def _check_arguments(function: Callable[..., Any], plan: ParallelPlan, place: str) -> None:
+    """Check that a function can be called with a model and a mesh.
+
+    Raises
+    ------
+    ModelError : it has other parameters.
+    """
+    try:
+        inspect.signature(function).bind("model", "mesh")
+    except ValueError:
+        return  # it is written in C, and has no signature
+    except TypeError as error:
+        raise ModelError(
+            f"{plan.function} cannot be called with (model, mesh): {error}", place=place, hint=_FORM
+        ) from None
+
+
+def _mesh_hint(plan: ParallelPlan) -> str:
+    return f"change `mesh={plan.mesh.text()}`, or the dimensions that the function uses"
 
 
 def _place_of(function: Any) -> str | None:
@@ -68,5 +95,12 @@ def checked_model(made: Any, plan: ParallelPlan, names: Sequence[str], place: st
             f"{plan.function} returned another model: no parameter has a name of the reference",
             place=place,
             hint="return the model that the function got, or a wrapper of it",
+        )
+    empty = next((found[0] for tensor, found, _ in tensors if tensor.is_meta), None)
+    if empty is not None:
+        raise ModelError(
+            f"{plan.function} returned a model without values: {empty} is on the meta device",
+            place=place,
+            hint="call `to_empty` in the function, and set the values of the parameters",
         )
     return made

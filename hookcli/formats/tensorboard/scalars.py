@@ -91,6 +91,7 @@ def _scalar(name: str, step: int, value: float | str | None) -> Iterator[Scalar]
 
 _STEPS = {
     "loss": "loss",
+    "mean_loss": "mean_loss",  # of all ranks
     "gradient_norm": "grad_norm",
     "learning_rate": "lr",
     "update_ratio": "update_ratio",

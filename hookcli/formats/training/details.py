@@ -19,6 +19,7 @@ from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import figure
 from hookcli.formats.trace import document as trace, events as trace_rows
 from hookcli.formats.training.facts import training_of
+from hookcli.formats.training.joined import placed
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import LayerRow, ParameterRow, Report
@@ -108,7 +109,10 @@ def parameter_columns(
         status = partial(grads_rows.status, most=1)
         known["status"] = dataclasses.replace(known["status"], text=status, fit=status)
     if view.asked is not None:
-        both = {**known, "update": update}
+        where: Column[ParameterRow] = Column(
+            TRAINED["placements"].title, lambda row: placed(row) or "–", least=16
+        )
+        both = {**known, "update": update, "placements": where}
         return {name: both[name] for name in view.asked if name in both}
     if not ratios:
         return known

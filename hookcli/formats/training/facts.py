@@ -214,10 +214,19 @@ def ending(report: TrainingReport) -> str:
     return _ENDINGS[report.script.ended](report)
 
 
+def ranks_of(report: TrainingReport) -> tuple[str, str]:
+    """Return "rank" and "0 of 4" of one rank, "ranks" and "0-2 of 4" of a joined report."""
+    infos = [record.training for record in report.records if record.training is not None]
+    joined = next((info.joined for info in infos if info.joined is not None), None)
+    if joined is None or joined.count < 2:
+        return "rank", f"{report.tracking.rank} of {report.tracking.world_size}"
+    return "ranks", f"{escape(joined.ranks)} of {report.tracking.world_size}"
+
+
 def observed(report: TrainingReport) -> str:
     """Return how many steps were observed, and how."""
     tracking = report.tracking
-    rank = f", rank {tracking.rank} of {tracking.world_size}" if tracking.world_size > 1 else ""
+    rank = f", {' '.join(ranks_of(report))}" if tracking.world_size > 1 else ""
     eager = ", compiler off" if tracking.eager else ""
     infos = [training_of(record) for record in report.records]
     if not infos:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from hookcli.console import escape
 from hookcli.report.distributed import MeshPlace, RankParting
+from hookcli.report.report import ParameterRow
 from hookcli.report.steps import TrainingInfo
+from hookcli.text import counted
+
+_UNNAMED = re.compile("dim [0-9]+")  # a dimension of a mesh that has no names
 
 
 def phrases(info: TrainingInfo) -> Iterator[str]:
@@ -29,9 +34,17 @@ def facts(info: TrainingInfo) -> Iterator[tuple[str, str]]:
         yield "mesh", name
     for group in info.groups or ():
         if group.parameters:
-            where = " and ".join(group.placements) or "plain tensors"
-            over = "" if group.mesh is None else f" over {_size(group.mesh)}"
-            yield f"{group.parameters:,} parameters", escape(where) + over
+            yield counted(group.parameters, "parameter"), _where(group.placements, group.mesh)
+
+
+def placed(row: ParameterRow) -> str | None:
+    """Return how ranks have a parameter: "Shard(0) over tp 2"; None if it is a plain tensor."""
+    return None if row.placements is None else _where(row.placements, row.mesh)
+
+
+def _where(placements: tuple[str, ...], mesh: MeshPlace | None) -> str:
+    over = "" if mesh is None else f" over {_size(mesh)}"
+    return escape(" and ".join(placements) or "plain tensors") + over
 
 
 def meshes(info: TrainingInfo) -> list[str]:
@@ -42,12 +55,27 @@ def meshes(info: TrainingInfo) -> list[str]:
 
 def _size(mesh: MeshPlace) -> str:
     pairs = zip(mesh.names, mesh.sizes, strict=False)
-    return escape(" × ".join(f"{name} {size:,}" for name, size in pairs))
+    return escape(
+        " × ".join(
+            f"{name} of size {size:,}" if _UNNAMED.fullmatch(name) else f"{name} {size:,}"
+            for name, size in pairs
+        )
+    )
 
 
 def parting(one: RankParting) -> tuple[str, str]:
     """Return the label and the text of a difference between ranks."""
-    step = "" if one.step is None else f" {'before' if one.before else 'at'} step {one.step:,}"
-    values = "" if one.value is None else f": {one.value}, not {one.of_other}"
-    target = f" of {one.target}" if one.target else ""
-    return f"rank {one.rank}", escape(f"{one.what}{target} differ{step}{values}")
+    is_digest = one.what == "parameters"
+    when = ("before" if one.before else "after") if is_digest else "at"
+    step = "" if one.step is None else f" {when} step {one.step:,}"
+    first = f", first {one.target}" if one.target and is_digest else ""
+    of = f" of {one.target}" if one.target and not is_digest else ""
+    values = "" if is_digest or one.value is None else f": {_figure(one.value)}"
+    values += f", not {_figure(one.of_other)}" if values else ""
+    verb = "differs" if one.what in {"learning rate", "optimizer"} else "differ"
+    text = f"{one.what}{of} {verb} from rank {one.other}{step}{first}{values}"
+    return f"rank {one.rank}", escape(text)
+
+
+def _figure(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"

@@ -19,8 +19,10 @@ from hookcli.report.report import ParameterRow, Report
 from hookcli.report.rows.events import number
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.training import TrainingReport
-from hookcli.text import join_names
+from hookcli.text import counted, join_names
 
+_FAILED = {"exception", "signal"}
+_LONGEST = 120  # characters of the error of another rank
 _PARTS = "parameters are sharded: norms are those of this rank's part"  # of a single file
 
 
@@ -52,7 +54,19 @@ def join_trainings(reports: Sequence[TrainingReport]) -> TrainingReport:
         records.append(joined)
     if missing and records:
         notes.append(f"no file of rank {_few(missing)}: it is not compared with the others")
+    notes += [_ended(report) for report in others if report.script.ended in _FAILED]
     return dataclasses.replace(first, records=tuple(records), warnings=tuple(notes))
+
+
+def _ended(report: TrainingReport) -> str:
+    """Return how the script of another rank ended: the error of this one may follow from it."""
+    error = " ".join((report.script.error or "an exception").split())
+    if len(error) > _LONGEST:
+        error = f"{error[:_LONGEST]}…"
+    steps = [one.training.total for one in report.records if one.training is not None]
+    after = f" after {counted(max(steps), 'step')}" if steps else ""
+    verb = "ended by" if report.script.ended == "signal" else "ended with"
+    return f"rank {report.tracking.rank} {verb} {error}{after}"
 
 
 def _other_stages(

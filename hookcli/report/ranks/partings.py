@@ -7,31 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from hookcli.report.distributed import JoinedRanks, RankParting, StepDigests
+from hookcli.report.ranks.compared_rank import ComparedRank, Key, common_steps, odd_ones
+from hookcli.report.ranks.optimizer_partings import optimizer_partings
 from hookcli.report.ranks.pieces import piece_of, value_of
 from hookcli.report.report import ParameterRow, Report
-from hookcli.report.steps import StepRow, TrainingInfo
+from hookcli.report.steps import TrainingInfo
 
 _LENGTH = 8  # characters of the digest of a parameter
 _UNKNOWN = "-" * _LENGTH
 _EQUAL = 1e-6  # relative difference of norms that machines may sum up in another order
-_RATE = 1e-9
 _EVENTS = 3  # steps that show that ranks had the same losses
-
-Key: TypeAlias = tuple[Hashable, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Rank:
-    """What is compared of one rank. `keys` tell of each parameter which ranks have the same one."""
-
-    info: TrainingInfo
-    keys: dict[str, Key]
-    steps: dict[int, StepRow]
-    digests: StepDigests | None
 
 
 def compare_ranks(
@@ -52,8 +41,7 @@ def compare_ranks(
     averaged = _averaged(groups)
     partings = [
         *_parameters(known, groups),
-        *_optimizers(known),
-        *_rates(known),
+        *optimizer_partings(known),
         *_counts(known, "forwards"),
         *_counts(known, "backwards"),
         *_totals(known),
@@ -72,7 +60,7 @@ def compare_ranks(
     return partings, ranks
 
 
-def _sharing(ranks: Mapping[int, _Rank]) -> int:
+def _sharing(ranks: Mapping[int, ComparedRank]) -> int:
     """Return the number of ranks that have a copy of a parameter of another one."""
     copies = Counter(
         item for one in ranks.values() if one.digests is not None for item in one.keys.items()
@@ -80,8 +68,8 @@ def _sharing(ranks: Mapping[int, _Rank]) -> int:
     return sum(any(copies[item] > 1 for item in one.keys.items()) for one in ranks.values())
 
 
-def _rank(report: Report, info: TrainingInfo) -> _Rank:
-    return _Rank(
+def _rank(report: Report, info: TrainingInfo) -> ComparedRank:
+    return ComparedRank(
         info=info,
         keys={row.name: _key(row) for row in report.parameters},
         steps={row.step: row for row in info.steps},
@@ -97,31 +85,19 @@ def _key(row: ParameterRow) -> Key:
     return row.shape, row.dtype, row.placements, row.mesh.names, row.local.shape, piece
 
 
-def _alike(ranks: Mapping[int, _Rank]) -> list[dict[int, _Rank]]:
+def _alike(ranks: Mapping[int, ComparedRank]) -> list[dict[int, ComparedRank]]:
     """Return the groups of ranks, of at least two, whose parameters are all copies."""
-    groups: dict[Key, dict[int, _Rank]] = {}
+    groups: dict[Key, dict[int, ComparedRank]] = {}
     for rank, one in ranks.items():
         groups.setdefault(tuple(one.keys.items()), {})[rank] = one
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _odd(values: Mapping[int, Any]) -> Iterator[tuple[int, int]]:
-    """Yield each rank whose value differs from that of most ranks, with one of those."""
-    counts = Counter(values.values())
-    if len(counts) < 2:
-        return
-    usual, _ = counts.most_common(1)[0]  # the value of the lowest rank, if several are as frequent
-    other = next(rank for rank, value in values.items() if value == usual)
-    for rank, value in values.items():
-        if value != usual:
-            yield rank, other
 
 
 # Parameters.
 
 
 def _parameters(
-    ranks: Mapping[int, _Rank], groups: Sequence[Mapping[int, _Rank]]
+    ranks: Mapping[int, ComparedRank], groups: Sequence[Mapping[int, ComparedRank]]
 ) -> Iterator[RankParting]:
     """Yield the first step after which the parameters of a rank are not those of the others."""
     told: dict[int, RankParting] = {}
@@ -135,7 +111,7 @@ def _parameters(
     yield from told.values()
 
 
-def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
+def _in_group(group: Mapping[int, ComparedRank]) -> Iterator[RankParting]:
     """Yield what differs between ranks whose parameters are all copies."""
     digests = {rank: one.digests for rank, one in group.items() if one.digests is not None}
     names = {rank: one.names for rank, one in digests.items()}
@@ -146,7 +122,7 @@ def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
     partners: dict[int, dict[int, int]] = {}  # of each rank that differs, by moment
     moments = _common_moments({rank: (group[rank], of) for rank, of in there.items()})
     for moment in moments:
-        for rank, other in _odd({rank: of[moment] for rank, of in there.items()}):
+        for rank, other in odd_ones({rank: of[moment] for rank, of in there.items()}):
             partners.setdefault(rank, {})[moment] = other
     for rank, others in partners.items():
         first = min(others)
@@ -158,7 +134,7 @@ def _in_group(group: Mapping[int, _Rank]) -> Iterator[RankParting]:
         yield dataclasses.replace(parting, again=None if again is None else again // 2)
 
 
-def _common_moments(known: Mapping[int, tuple[_Rank, Mapping[int, str]]]) -> list[int]:
+def _common_moments(known: Mapping[int, tuple[ComparedRank, Mapping[int, str]]]) -> list[int]:
     """Return the moments that all ranks have, but the end of a rank that makes fewer steps.
 
     There, others are in the middle: with uneven inputs, such a rank gets the last parameters.
@@ -202,7 +178,9 @@ def _lasting(moments: Sequence[int], apart: Mapping[int, int]) -> tuple[int, int
     return last[0], None
 
 
-def _of_parameters(group: Mapping[int, _Rank], rank: int, other: int, moment: int) -> RankParting:
+def _of_parameters(
+    group: Mapping[int, ComparedRank], rank: int, other: int, moment: int
+) -> RankParting:
     mine, theirs = group[rank].digests, group[other].digests
     apart: list[tuple[str, str, str]] = []
     copies = 0
@@ -243,7 +221,7 @@ def _apart(
                 yield name, *pair
 
 
-def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
+def _across(ranks: Mapping[int, ComparedRank]) -> Iterator[RankParting]:
     """Yield what differs between ranks that share some parameters only, as with tensor parallel."""
     kinds: dict[Key, int] = {}
     for rank, one in ranks.items():
@@ -264,7 +242,7 @@ def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
         for (name, _), places in shared.items():
             values = {rank: _digest(digests_of[rank], moment, i) for rank, i in places.items()}
             values = {rank: value for rank, value in values.items() if value != _UNKNOWN}
-            for rank, other in _odd(values):
+            for rank, other in odd_ones(values):
                 partners.setdefault((rank, name), {})[moment] = other
     told: dict[int, RankParting] = {}
     for (rank, name), others in partners.items():
@@ -292,65 +270,45 @@ def _across(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
 # What a step says.
 
 
-def _rates(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
-    """Yield the first step of a rank with another learning rate."""
-    told: set[int] = set()
-    for step in _common(ranks):
-        rates = {rank: _rounded(one.steps[step]) for rank, one in ranks.items()}
-        for rank, other in _odd(rates):
-            if rank not in told:
-                told.add(rank)
-                mine, theirs = ranks[rank].steps[step], ranks[other].steps[step]
-                pair = (mine.lr, theirs.lr)
-                if pair[0] == pair[1]:
-                    pair = (mine.largest_lr, theirs.largest_lr)
-                yield RankParting("learning rate", rank, other, step, "", *pair)
-
-
-def _rounded(row: StepRow) -> tuple[str, ...]:
-    return tuple(f"{value_of(rate) or 0.0:.9g}" for rate in (row.lr, row.largest_lr))
-
-
-def _common(ranks: Mapping[int, _Rank]) -> list[int]:
-    return sorted(set.intersection(*(set(one.steps) for one in ranks.values())))
-
-
-def _optimizers(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
-    """Yield the ranks whose optimizers have other parameters, of those that all have."""
-    held = {
-        rank: frozenset(one.digests.names) for rank, one in ranks.items() if one.digests is not None
-    }
-    common = set.intersection(*(set(one.keys) for one in ranks.values()))
-    for rank, other in _odd({rank: names & common for rank, names in held.items()}):
-        target = next(name for name in ranks[rank].keys if name in held[rank] ^ held[other])
-        mine = target in held[rank]
-        yield RankParting("optimizer", rank, other, 0, target, mine, not mine)
-
-
 def _counts(
-    ranks: Mapping[int, _Rank], what: Literal["forwards", "backwards"]
+    ranks: Mapping[int, ComparedRank], what: Literal["forwards", "backwards"]
 ) -> Iterator[RankParting]:
     """Yield the first step of a rank with another number of forwards or backward passes."""
     told: set[int] = set()
-    for step in _common(ranks):
+    for step in common_steps(ranks):
         counts = {rank: getattr(one.steps[step], what) for rank, one in ranks.items()}
-        for rank, other in _odd(counts):
+        for rank, other in odd_ones(counts):
             if rank not in told:
                 told.add(rank)
                 yield RankParting(what, rank, other, step, "", counts[rank], counts[other])
 
 
-def _totals(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
-    """Yield the ranks that stopped to make steps, while they went on to run the model."""
+def _totals(ranks: Mapping[int, ComparedRank]) -> Iterator[RankParting]:
+    """Yield the ranks that make fewer steps, but run the model as often.
+
+    They stopped to make steps, or left out some. A rank with fewer batches runs it less often.
+    """
     most = max(one.info.total for one in ranks.values())
+    other = next(at for at, of in ranks.items() if of.info.total == most)
+    forwards = {rank: _forwards(one) for rank, one in ranks.items()}
     for rank, one in ranks.items():
+        if one.info.total == most:
+            continue
         unused = 0 if one.digests is None else one.digests.unused
-        if unused and one.info.total + unused >= most > one.info.total:
-            other = next(at for at, of in ranks.items() if of.info.total == most)
+        if (unused and one.info.total + unused >= most) or (
+            forwards[rank] is not None and forwards[rank] == forwards[other]
+        ):
             yield RankParting("steps", rank, other, one.info.total, "", one.info.total, most)
 
 
-def _modes(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
+def _forwards(one: ComparedRank) -> int | None:
+    """Return the number of forwards of the training; None if some steps have no row."""
+    if one.info.unwatched or len(one.steps) < one.info.total or one.digests is None:
+        return None
+    return sum(row.forwards for row in one.steps.values()) + one.digests.unused
+
+
+def _modes(ranks: Mapping[int, ComparedRank]) -> Iterator[RankParting]:
     """Yield the first step in which a rank ran dropout or batch normalization in another mode."""
     spans = {
         rank: one.info.modes.eval_spans for rank, one in ranks.items() if one.info.modes is not None
@@ -358,7 +316,7 @@ def _modes(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
     counts = {one.info.modes.steps for one in ranks.values() if one.info.modes is not None}
     if len(counts) > 1:
         return
-    for rank, other in _odd(spans):
+    for rank, other in odd_ones(spans):
         step = _first_outside(spans[rank], spans[other])
         mine = any(low <= step <= high for low, high in spans[rank])
         pair = ("eval", "train") if mine else ("train", "eval")
@@ -384,17 +342,17 @@ def _is_close(a: float | None, b: float | None) -> bool:
     return a == b or abs(a - b) <= _EQUAL * max(abs(a), abs(b))
 
 
-def _norms(one: _Rank, step: int) -> tuple[float | None, float | None]:
+def _norms(one: ComparedRank, step: int) -> tuple[float | None, float | None]:
     row = one.steps[step]
     return value_of(row.grad_norm), value_of(row.loss)
 
 
-def _averaged(groups: Sequence[Mapping[int, _Rank]]) -> bool | None:
+def _averaged(groups: Sequence[Mapping[int, ComparedRank]]) -> bool | None:
     """Return whether ranks with different losses had equal gradients; None if that is not known."""
     seen = None
     for group in groups:
         ranks = list(group.values())
-        for step in _common(group):
+        for step in common_steps(group):
             (norm, loss), *others = (_norms(one, step) for one in ranks)
             if not norm or all(_is_close(loss, other) for _, other in others):
                 continue
@@ -404,11 +362,11 @@ def _averaged(groups: Sequence[Mapping[int, _Rank]]) -> bool | None:
     return seen
 
 
-def _gradients(groups: Sequence[Mapping[int, _Rank]]) -> Iterator[RankParting]:
+def _gradients(groups: Sequence[Mapping[int, ComparedRank]]) -> Iterator[RankParting]:
     """Yield the first step in which the gradients of a rank were not averaged with the others'."""
     for group in groups:
         told: set[int] = set()
-        for step in _common(group):
+        for step in common_steps(group):
             norms = {rank: _norms(one, step)[0] for rank, one in group.items()}
             first, value = next(iter(norms.items()))
             for rank, norm in norms.items():
@@ -417,12 +375,12 @@ def _gradients(groups: Sequence[Mapping[int, _Rank]]) -> Iterator[RankParting]:
                     yield RankParting("gradients", rank, first, step, "", norm, value)
 
 
-def _losses(ranks: Mapping[int, _Rank]) -> Iterator[RankParting]:
+def _losses(ranks: Mapping[int, ComparedRank]) -> Iterator[RankParting]:
     """Yield the first step with another loss, of ranks whose losses were equal before."""
     first, *others = ranks
     for rank in others:
         same = 0
-        for step in _common(ranks):
+        for step in common_steps(ranks):
             ours, theirs = ranks[rank].steps[step].loss, ranks[first].steps[step].loss
             if ours is None or theirs is None:
                 break

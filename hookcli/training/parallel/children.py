@@ -1,8 +1,10 @@
-"""Processes that the script starts by multiprocessing, by spawn or fork: they are observed too.
+"""Processes that the script starts by multiprocessing: they are observed too.
 
 What is patched: `multiprocessing.spawn.get_command_line`, which returns the command of a spawned
-process. Its code then begins with a file of hookcli. A forked process is observed from when
-multiprocessing begins to run it. The workers of a DataLoader stay as they are.
+process. Its code then begins with a file of hookcli. A process of a fork server begins with what
+`multiprocessing.spawn.get_preparation_data` returns, which is patched too: unpickling it runs that
+file. A forked process is observed from when multiprocessing begins to run it. The workers of a
+DataLoader stay as they are.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class Children:
         self._job = job
         self._folder: str | None = None
         self._original: Callable[..., list[str]] | None = None
+        self._preparation: Callable[[str], dict[str, Any]] | None = None
         self._is_forking = False
 
     def start(self) -> None:
@@ -56,27 +59,57 @@ class Children:
                 return self._observed(command, sys._getframe(1).f_locals.get("process_obj"))
             return command
 
+        self._preparation = prepared = spawn.get_preparation_data
+
+        def get_preparation_data(name: str) -> dict[str, Any]:
+            data: dict[str, Any] = prepared(name)
+            with contextlib.suppress(Exception), own_imports():
+                self._add_first_code(data, sys._getframe(1))
+            return data
+
         self._watch_forks()
-        get_command_line.__module__ = spawn.__name__
-        spawn.get_command_line = get_command_line  # type: ignore[attr-defined]
+        for function in (get_command_line, get_preparation_data):
+            function.__module__ = spawn.__name__
+            setattr(spawn, function.__name__, function)
+
+    @property
+    def were_started(self) -> bool:
+        """Whether the script started a process that is observed."""
+        return self._folder is not None
 
     def stop(self) -> None:
         """Observe no more processes."""
         spawn = sys.modules.get("multiprocessing.spawn")
         if spawn is not None and self._original is not None:
             spawn.get_command_line = self._original  # type: ignore[attr-defined]
+            spawn.get_preparation_data = self._preparation  # type: ignore[attr-defined]
             self._original = None
 
     def _observed(self, command: list[str], process: Any) -> list[str]:
         """Return the command of a process that is observed."""
         if process is None or _is_loader(process):
             return command
+        at = command.index("-c") + 1
+        return [
+            *command[:at],
+            f"{self._first_code(served=False)}; {command[at]}",
+            *command[at + 1 :],
+        ]
+
+    def _first_code(self, *, served: bool) -> str:
+        """Return the code with which a process begins that is observed."""
         if self._folder is None:
             self._folder = self._made()
-        at = command.index("-c") + 1
-        names = {"__name__": "", "file": str(_FIRST), "folder": self._folder}
-        first = f"exec(open({str(_FIRST)!r}).read(), {names!r}); "
-        return [*command[:at], first + command[at], *command[at + 1 :]]
+        names = {"__name__": "", "file": str(_FIRST), "folder": self._folder, "served": served}
+        return f"exec(open({str(_FIRST)!r}).read(), {names!r})"
+
+    def _add_first_code(self, data: dict[str, Any], frame: FrameType) -> None:
+        """Add the first code to what a fork server gives to a process before its own objects."""
+        if Path(frame.f_code.co_filename).name != "popen_forkserver.py":
+            return
+        process = frame.f_locals.get("process_obj")
+        if process is not None and not _is_loader(process):
+            data["hookcli"] = _FirstCode(self._first_code(served=True))
 
     def _watch_forks(self) -> None:
         """Observe the processes that multiprocessing forks."""
@@ -151,6 +184,16 @@ class Children:
         remove_folder(self._folder)
         self._folder = None
         return texts
+
+
+class _FirstCode:
+    """Code that runs when this is unpickled, in the other process."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        return exec, (self._code, {})
 
 
 def _is_loader(process: Any) -> bool:

@@ -1,7 +1,8 @@
 """The first code of a process that the script starts by multiprocessing, if it is observed.
 
-It is not imported: `file` is its path, and `folder` that of the process that starts this one. Any
-error leaves the process as it is without hookcli.
+It is not imported: `file` is its path, `folder` that of the process that starts this one, and
+`served` tells whether this one is the fork of a fork server. Any error leaves the process as it is
+without hookcli.
 """
 
 import sys
@@ -19,6 +20,6 @@ try:
         _spec.loader.exec_module(sys.modules["hookcli"])
     from hookcli.training.script.child_session import begin
 
-    begin(folder)  # type: ignore[name-defined]  # noqa: F821
+    begin(folder, served=served)  # type: ignore[name-defined]  # noqa: F821
 except Exception:  # noqa: BLE001  # the process must run in any case
     pass

@@ -5,15 +5,18 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+from typing import Any
 
 from hookcli.training.script.session import ScriptSession
 from hookcli.training.script.torch_import import TorchFinder
 
+_LAST = -1000  # of the functions that multiprocessing runs at the end of a process
 
-def begin(folder: str) -> None:
-    """Observe this process, as soon as it imports torch."""
+
+def begin(folder: str, *, served: bool) -> None:
+    """Observe this process, as soon as it imports torch; `served` if a fork server forked it."""
     with open(os.path.join(folder, "boot"), "rb") as stream:  # noqa: PTH118, PTH123
-        session = ChildSession(marshal.loads(stream.read()))
+        session = (ServedSession if served else ChildSession)(marshal.loads(stream.read()))
     session.begin()
     if "torch" in sys.modules:
         session.start()
@@ -33,6 +36,30 @@ class ChildSession(ScriptSession):
         except KeyboardInterrupt:
             return 0
         return 0
+
+
+class ServedSession(ChildSession):
+    """That of a fork of a fork server, which ends without functions of atexit.
+
+    multiprocessing forgets the functions of the server, and then runs those that are registered for
+    forks: there this registers its end.
+    """
+
+    def begin(self) -> None:
+        """Register the end, for when multiprocessing ends this process."""
+        util: Any = sys.modules["multiprocessing.util"]
+        end = self._at_exit()
+        next(end)
+        self._end = end
+        _served.append(self)  # multiprocessing has a weak reference only
+        util.register_after_fork(self, ServedSession._forked)
+
+    def _forked(self) -> None:
+        util: Any = sys.modules["multiprocessing.util"]
+        util.Finalize(None, next, (self._end, None), exitpriority=_LAST)
+
+
+_served: list[ServedSession] = []
 
 
 def leave_report(folder: str, report: str) -> None:

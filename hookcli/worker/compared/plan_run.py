@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hookcli.errors import ModelError
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.spec.compared.parallel import COMPARED, ParallelPlan, ParallelRun, Role
 from hookcli.spec.request import Attempt, DistributedSpec, SideSpec, Spec
@@ -20,6 +21,11 @@ from hookcli.worker.process import start_ahead
 from hookcli.worker.progress.screen import labelled
 from hookcli.worker.ranks import Ranks
 from hookcli.worker.worker import Limits
+
+_BEFORE = {"start", "import", "build"}
+_ENDED = "find what ends the process in the function of the plan"
+_OF_RANKS = "make the function do the same on all ranks: each calls it with its own model"
+_COMPARING = 30.0  # seconds to compare what ranks have left that took all the time there was
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,10 @@ class _PlanRun:
             return a
         with running("B"):
             error = self._ranks()
+        until = max(self._limits.deadline, time.monotonic() + _COMPARING)
+        limits = dataclasses.replace(self._limits, deadline=until)
         with labelled("comparing"):
-            report = run_within(self._as("judge", self._request.b), self._limits, self._check)
+            report = run_within(self._as("judge", self._request.b), limits, self._check)
         return PlanOutcome(a, compared_value(report.report, COMPARED), error)
 
     def _as(self, role: Role, spec: Spec) -> Spec:
@@ -97,9 +105,22 @@ class _PlanRun:
         return run_within(spec, self._limits, self._check, meanwhile).report
 
     def _ranks(self) -> ErrorInfo | None:
+        """Run the ranks; return the error of the model on a rank, if any.
+
+        Raises
+        ------
+        ModelError : a rank did not get as far as the model: there is nothing to compare.
+        """
         spec = self._as("rank", self._request.b)
         distributed = DistributedSpec(nproc=self._request.plan.mesh.ranks)
         spec = dataclasses.replace(
             spec, run=dataclasses.replace(spec.run, distributed=distributed, steps=1)
         )
-        return Ranks(spec, self._limits, self._check).run(Attempt("real")).report.error
+        error = Ranks(spec, self._limits, self._check).run(Attempt("real")).report.error
+        if error is not None and error.phase in _BEFORE:
+            raise ModelError(
+                error.message,
+                place=error.place or self._request.plan.place,
+                hint=error.hint or (_ENDED if error.type == "died" else _OF_RANKS),
+            )
+        return error

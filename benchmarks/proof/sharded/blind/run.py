@@ -1,4 +1,7 @@
-"""`python -m benchmarks.proof.sharded.blind.run [NAMES]`: each training in a run of its own."""
+"""`python -m benchmarks.proof.sharded.blind.run [NAMES]`: each training in a run of its own.
+
+Without names, those of the first list; `mistakes` stands for all of the second one.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.proof.sharded.blind import trainings
-from benchmarks.proof.sharded.blind.trainings import Training
+from benchmarks.proof.sharded.blind import mistakes, trainings
+from benchmarks.proof.sharded.blind.mistakes import MISTAKES
+from benchmarks.proof.sharded.blind.trainings import TRAININGS, Training
 from benchmarks.proof.sharded.run import start_ranks
-
-SCRIPT = str(Path(trainings.__file__))
 
 
 def judged(training: Training, failed: Sequence[Mapping]) -> str:
@@ -32,13 +34,16 @@ def judged(training: Training, failed: Sequence[Mapping]) -> str:
 def main() -> int:
     """Print a line for each training, and the rates."""
     verdicts: list[str] = []
-    for name in sys.argv[1:] or trainings.TRAININGS:
+    names = list(MISTAKES) if sys.argv[1:] == ["mistakes"] else sys.argv[1:]
+    for name in names or TRAININGS:
+        training = MISTAKES.get(name) or TRAININGS[name]
+        script = mistakes.__file__ if name in MISTAKES else trainings.__file__
         with tempfile.TemporaryDirectory() as folder:
-            report = start_ranks([SCRIPT, name], 2, Path(folder) / "run.json")
+            report = start_ranks([script, name], 2, Path(folder) / "run.json")
         rows = [row for record in report["records"] for row in record["checks"]]
         failed = [row for row in rows if row["status"] == "fail"]
         about = [row for row in failed if row["rule"] == "ranks_agree"]
-        verdicts.append(judged(trainings.TRAININGS[name], about))
+        verdicts.append(judged(training, about))
         print(f"{verdicts[-1]:8} {name}", flush=True)
         for row in failed:
             print(f"         {row['rule']}: {row['message']}")

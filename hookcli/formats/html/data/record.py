@@ -243,6 +243,8 @@ def parameters(report: Report, references: References) -> dict[str, Any]:
         "grad_norm": [_norm(r.grad) for r in rows],
         "ratio": [rounded(r.grad_to_weight) for r in rows],
         "shared_with": sparse([escape(n) for n in r.shared_with] for r in rows),
+        "placements": sparse(joined.placed(r) for r in rows),
+        "part": sparse(None if r.local is None else shape(r.local.shape) for r in rows),
         "weight": sparse(figures(r.stats) for r in rows),
         "grad": sparse(figures(r.grad) for r in rows),
         "steps": steps,

@@ -10,6 +10,7 @@ from hookcli.formats.html.data.errors import error
 from hookcli.formats.html.data.findings import checks
 from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.parts.text import place
+from hookcli.formats.training.facts import ranks_of
 from hookcli.formats.training.findings import made, tensor
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
@@ -67,7 +68,7 @@ def _facts(report: TrainingReport) -> list[tuple[str, str]]:
     if tracking.stop_on is not None:
         facts.append(("--stop-on", escape(tracking.stop_on)))
     if tracking.world_size > 1:
-        facts.append(("rank", f"{tracking.rank} of {tracking.world_size}"))
+        facts.append(ranks_of(report))
     if tracking.eager:
         facts.append(("compiler", "off"))
     if tracking.detached is not None:

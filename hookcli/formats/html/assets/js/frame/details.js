@@ -163,6 +163,8 @@ function parameterDetails(store, record, row) {
       ["weight norm", amount(parameters.weight_norm[row], figure)],
       ["gradient / weight", amount(parameters.ratio[row], figure)],
       ["shared with", parameters.shared_with[row]?.join(", ")],
+      ["placements", parameters.placements?.[row]],
+      ["part of this rank", parameters.part?.[row]],
     ]),
     figureTable([
       ["weight", parameters.weight[row]],

@@ -104,3 +104,42 @@ def test_ranks_that_a_fork_server_forks_are_joined(tmp_path):
     assert record["training"]["joined"]["ranks"] == "0-1"
     (row,) = [row for row in record["checks"] if row["rule"] == "ranks_agree"]
     assert row["message"].startswith("rank 1 has the learning rate 0.2 at step 0, and rank 0 0.1")
+
+
+KILLED = """\
+import os, signal, sys
+
+import torch
+import torch.multiprocessing as mp
+
+
+def train():
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(9):
+        optimizer.zero_grad()
+        model(torch.randn(3, 4)).square().mean().backward()
+        optimizer.step()
+        if step == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    process = mp.get_context(sys.argv[1]).Process(target=train)
+    process.start()
+    process.join()
+    print(process.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_what_was_seen_of_a_process_that_is_killed_is_kept(method, tmp_path):
+    (tmp_path / "s.py").write_text(KILLED)
+    done = run_cli("run", "-o", "run.json", "s.py", method, cwd=tmp_path, real=True)
+    assert (done.status, done.out) == (0, "-9\n")
+    report = json.loads((tmp_path / "run.json").read_text())
+    (record,) = report["records"]
+    assert 3 <= record["training"]["total"] <= 6
+    assert [row["step"] for row in record["training"]["steps"]][:3] == [0, 1, 2]
+    assert report["status"] == "partial"
+    assert any(text.startswith("no end was recorded: last entry ") for text in report["warnings"])

@@ -5,6 +5,7 @@ The process that waits for the script does it. Where none can wait, the script's
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import os
@@ -25,6 +26,7 @@ from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import InterruptedRun, RequestError, Status
 from hookcli.formats.training.summary import render as summary
 from hookcli.formats.view import View
+from hookcli.report.journal.journal_reader import is_journal, read_journal
 from hookcli.report.schema import training_from_json
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
@@ -116,6 +118,19 @@ def _part(stream: IO[bytes]) -> bytes | None:
     return data if data and len(data) == size else None
 
 
+def _reports_of(texts: Sequence[bytes]) -> list[TrainingReport]:
+    """Return the reports of other processes; of one that was killed, what its journal has."""
+    reports = []
+    for text in texts:
+        if not is_journal(text):
+            reports.append(training_from_json(text))
+            continue
+        with contextlib.suppress(RequestError):  # nothing was observed, or it is cut
+            report = read_journal("a process of the script", text, living=False)
+            reports += [report] if report.records else []
+    return reports
+
+
 def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     """Judge and show a report, on rank 0 joined with those of `others`.
 
@@ -127,10 +142,10 @@ def finish(end: EndRequest, text: bytes, others: Sequence[bytes] = ()) -> int:
     report = own
     rank = end.rank or own.tracking.rank  # torchrun's, else that of the process group
     if own.tracking.world_size > 1 and not rank and own.records:
-        report = _joined(own, [training_from_json(other) for other in others])
+        report = _joined(own, _reports_of(others))
         write_own(_judged(own, end), end.targets)
-    elif others:
-        report = _with_children(own, [training_from_json(other) for other in others], end)
+    elif left := _reports_of(others):
+        report = _with_children(own, left, end)
     report = _judged(report, end)
     root, start = source_root()
     view = View(
@@ -189,7 +204,8 @@ def _with_children(
     elif others:
         why = f"this is one of {counted(len(ordered), 'process', 'processes')} that trained alone"
         first = dataclasses.replace(first, warnings=(*first.warnings, why))
-    return dataclasses.replace(first, script=own.script, status=own.status)
+    whole = all(report.status == "complete" for report in (own, first, *children))
+    return dataclasses.replace(first, script=own.script, status="complete" if whole else "partial")
 
 
 def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:

@@ -26,7 +26,7 @@ from typing import Any
 from hookcli.report.encode import training_to_json
 from hookcli.report.training import ScriptInfo
 from hookcli.spec.training import RunJob
-from hookcli.training.script.child_session import leave_report
+from hookcli.training.script.child_session import JOURNAL, leave_report, with_journal
 from hookcli.training.script.own_imports import own_imports
 from hookcli.whole_files import HELD, hold_folder, remove_abandoned, remove_folder
 
@@ -145,11 +145,8 @@ class Children:
         with contextlib.suppress(Exception), own_imports():
             folder = self._folder
             self._is_forking, self._folder = False, None  # it is the other process's
-            watch = importlib.import_module("hookcli.training.watch").start(
-                replace(
-                    self._job, child_of=Path(folder).name, batch=None, journal=None, started_by=None
-                )
-            )
+            job = with_journal(self._task(folder), folder)
+            watch = importlib.import_module("hookcli.training.watch").start(job)
             util.Finalize(None, _leave, (watch, self._job, folder), exitpriority=_LAST)
 
     def _made(self) -> str:
@@ -159,11 +156,8 @@ class Children:
         folder = tempfile.mkdtemp(prefix=HELD, dir=parent)
         hold_folder(folder)
         script = self._job.script
-        job = replace(
-            self._job, child_of=Path(folder).name, batch=None, journal=None, started_by=None
-        )
         boot = {
-            "job": pickle.dumps(job, protocol=4),
+            "job": pickle.dumps(self._task(folder), protocol=4),
             "watch": "hookcli.training.watch:start",
             "name": script.name,
             "arguments": list(script.arguments),
@@ -175,12 +169,25 @@ class Children:
         (Path(folder) / BOOT).write_bytes(marshal.dumps(boot, 2))
         return folder
 
+    def _task(self, folder: str) -> RunJob:
+        """Return the task of the processes."""
+        return replace(self._job, child_of=Path(folder).name, batch=None, started_by=None)
+
     def reports(self) -> list[str]:
-        """Return what the processes left, in the order of their numbers, and remove the folder."""
+        """Return what the processes left, in the order of their numbers, and remove the folder.
+
+        That is a report, or the journal of a process that was killed.
+        """
         if self._folder is None:
             return []
-        files = [file for file in Path(self._folder).iterdir() if file.suffix == ".json"]
-        texts = [file.read_text("utf-8") for file in sorted(files, key=lambda f: int(f.stem))]
+        files = {file.name: file for file in Path(self._folder).iterdir()}
+        left = [
+            file
+            for name, file in files.items()
+            if name.endswith(".json")
+            or (name.endswith(JOURNAL) and name.replace(JOURNAL, ".json") not in files)
+        ]
+        texts = [file.read_text("utf-8") for file in sorted(left, key=lambda f: int(f.stem))]
         remove_folder(self._folder)
         self._folder = None
         return texts

@@ -10,6 +10,7 @@ from typing import Any
 from hookcli.training.script.session import ScriptSession
 from hookcli.training.script.torch_import import TorchFinder
 
+JOURNAL = ".journal"  # after the number of a process
 _LAST = -1000  # of the functions that multiprocessing runs at the end of a process
 
 
@@ -26,6 +27,9 @@ def begin(folder: str, *, served: bool) -> None:
 
 class ChildSession(ScriptSession):
     """Leaves the report in the folder of the process that started this one."""
+
+    def _job(self) -> Any:
+        return with_journal(super()._job(), self._boot["folder"])
 
     def _report_and_deliver(self) -> int:
         try:
@@ -60,6 +64,25 @@ class ServedSession(ChildSession):
 
 
 _served: list[ServedSession] = []
+
+
+def with_journal(job: Any, folder: str) -> Any:
+    """Return the task of a process with a journal, which is left if the process is killed.
+
+    There is none if the process that started this one has none, or if it cannot be created.
+    """
+    import dataclasses
+
+    if job.journal is None:
+        return job
+    path = os.path.join(folder, f"{os.getpid()}{JOURNAL}")  # noqa: PTH118
+    try:
+        with open(path, "xb") as stream:  # noqa: PTH123
+            stream.write(job.journal.header)
+    except OSError:
+        return dataclasses.replace(job, journal=None)
+    place = dataclasses.replace(job.journal, path=path, handle=-1, presets={})
+    return dataclasses.replace(job, journal=place)
 
 
 def leave_report(folder: str, report: str) -> None:

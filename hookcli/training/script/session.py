@@ -117,11 +117,15 @@ class ScriptSession:
 
     def _started(self) -> Any:
         import importlib
+
+        module, _, name = self._boot["watch"].partition(":")
+        return getattr(importlib.import_module(module), name)(self._job())
+
+    def _job(self) -> Any:
+        """Return the task."""
         import pickle
 
-        job = pickle.loads(self._boot["job"])
-        module, _, name = self._boot["watch"].partition(":")
-        return getattr(importlib.import_module(module), name)(job)
+        return pickle.loads(self._boot["job"])
 
     def _abandon(self) -> None:
         """Stop to observe, in a forked child. Python would print an error here, and go on."""

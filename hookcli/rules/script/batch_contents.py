@@ -8,13 +8,13 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class")
+_KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class", "whole_mask")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for batches that have less in them than it seems."""
     found = facts_of(report, *_KINDS)
-    yield from findings_of(found, _SENTENCES)
+    yield from findings_of(found, _SENTENCES, lambda fact: fact.kind == "whole_mask")
     if not found:
         yield without_findings(
             report, _KINDS, "batches and their samples differ", "no batch of a step was looked at"
@@ -56,7 +56,17 @@ def _single(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _mask(fact: ScriptFact) -> tuple[str, str]:
+    token, share = fact.values["token"], fact.values["share"]
+    return (
+        f"'{fact.target}' is one everywhere, though {share:.0%} of the tokens are {token} at the "
+        "ends of sequences, as of padding: the model attends to them",
+        f"pass a mask that is zero where the tokens are {token}",
+    )
+
+
 _SENTENCES = {
+    "whole_mask": _mask,
     "equal_samples": _equal,
     "same_slice": _slice,
     "sampler_weights": _sampler,
@@ -72,7 +82,8 @@ RULE = Rule(
     computes="Looks at the inputs and labels of some steps. Fails if all samples of each batch are "
     "equal; if each batch is a new slice of the same place of a larger tensor; if a "
     "WeightedRandomSampler has fewer weights than its dataset has samples; and if at least 70 % of "
-    "the first batches have labels of a single class, and others another one. A tensor that is "
+    "the first batches have labels of a single class, and others another one. A mask that is one "
+    "everywhere, beside tokens that end with padding, is a note. A tensor that is "
     "given again and again as it is, as of a training with all data at once, passes.",
     formula="x[i] != x[0] for some i; weights = samples; classes of a batch > 1",
     source="torch.utils.data.WeightedRandomSampler; deep-voice/soundbay#49",

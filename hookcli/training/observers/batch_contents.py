@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.utils.data import WeightedRandomSampler
 
 from hookcli.models import places
+from hookcli.models.batch import forward_signature
 from hookcli.models.nested import argument_leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.observers.observer import LookSchedule, Observer
+from hookcli.training.observers.token_match import padding_of
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 RANGE = "input_range"  # a measurement
-_LEAST = 5  # looks
+_LEAST, _MASKS = 5, 3  # looks
 _SAMPLES = 8  # in a batch
 _PART = 8  # times as many elements are in the tensor that a batch is a slice of
 _MOST = 1 << 20  # elements that are read
@@ -36,12 +39,23 @@ class _Inputs:
     first: tuple[int, int, tuple[int, ...]] | None = None
     last: int = 0  # id of the tensor
     whole: int = 0  # elements of the tensor that it is a slice of
+    masks: dict[str, _Mask] = field(default_factory=dict)  # of padded tokens, by argument
+
+
+@dataclass(slots=True)
+class _Mask:
+    """A mask that is given beside padded tokens, at the looks."""
+
+    looks: int = 0
+    ones: int = 0  # looks at which it was one everywhere
+    token: int = 0  # of the padding
+    share: float = 0.0
 
 
 class BatchContents(Observer):
     """Looks at the first input of each trained root, at some steps."""
 
-    kinds = ("equal_samples", "same_slice", "sampler_weights")
+    kinds = ("equal_samples", "same_slice", "sampler_weights", "whole_mask")
     after = {"iterate": "iterated"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -75,6 +89,7 @@ class BatchContents(Observer):
             if tensors and tensors[0].layout is torch.strided and not tensors[0].is_meta:
                 with torch.no_grad(), disable_current_modes():
                     self._look(record, tensors[0], len(tensors))
+                    self._look_at_masks(record, root.recent[0])
 
     def _look(self, record: Record, given: torch.Tensor, many: int) -> None:
         known = self._inputs.setdefault(id(record), _Inputs(record))
@@ -102,9 +117,31 @@ class BatchContents(Observer):
         if len(self._kept) < 64:
             self._kept.append(given)
 
+    def _look_at_masks(self, record: Record, run: ForwardCall) -> None:
+        """Look at each argument that is named as a mask, of tokens that end with padding."""
+        named = _by_argument(record.root.root, run)
+        tokens = [t for t in named.values() if _are_tokens(t)]
+        masks = {name: t for name, t in named.items() if "mask" in name.lower()}
+        for name, mask in masks.items() if tokens else ():
+            same = [t for t in tokens if t.shape == mask.shape and t is not mask]
+            padding = padding_of(same[0]) if len(same) == 1 else None
+            if padding is None:
+                continue
+            self.facts.look("whole_mask")
+            known = self._inputs[id(record)].masks.setdefault(name, _Mask())
+            known.looks += 1
+            known.ones += bool((mask == 1).all())
+            known.token, known.share = padding
+
     def finish(self) -> None:
         """Add the roots whose batches were so at each look."""
         for known in self._inputs.values():
+            for name, mask in known.masks.items():
+                if mask.ones == mask.looks >= _MASKS:
+                    self.facts.add(
+                        "whole_mask", name, None, record=known.record, token=mask.token,
+                        share=mask.share,
+                    )  # fmt: skip
             if known.looks < _LEAST:
                 continue
             if known.equal == known.looks:
@@ -119,3 +156,18 @@ class BatchContents(Observer):
                     whole=known.whole,
                 )
         self._kept.clear()
+
+
+def _by_argument(root: Any, run: ForwardCall) -> dict[str, torch.Tensor]:
+    """Return the tensors that a root gets, by the names of the arguments of its forward."""
+    signature = forward_signature(root)
+    names = [] if signature is None else list(signature.parameters)
+    given = {**dict(zip(names, run.args, strict=False)), **run.kwargs}
+    return {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+
+
+def _are_tokens(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor has more than two different integers, in rows."""
+    if tensor.dim() != 2 or tensor.is_floating_point() or tensor.dtype is torch.bool:
+        return False
+    return 0 < tensor.numel() <= _MOST and len(torch.unique(tensor)) > 2

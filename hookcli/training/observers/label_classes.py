@@ -15,7 +15,7 @@ from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.observers.token_match import NLL, matches_of
+from hookcli.training.observers.token_match import NLL, matches_of, padding_of
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
@@ -26,8 +26,6 @@ _LEAST = 8  # samples in a batch, and looks
 _DENSE = 16  # backward passes of a line that are looked at, one after another
 _MOSTLY = 0.7  # of the batches
 _MOST = 1 << 20
-_PADDED = 0.3  # of the labels
-_ENDS = 0.8  # of the sequences
 _SEQUENTIAL = (nn.RNNBase, nn.MultiheadAttention)
 
 
@@ -125,7 +123,7 @@ class LabelClasses(Observer):
                 self.facts.look("padding")
                 shape = (-1, match.length) if match.time else (match.length, -1)
                 table = labels.reshape(shape)
-                padded = _padding(table if match.time else table.t(), ignored)
+                padded = padding_of(table if match.time else table.t(), ignored)
                 if padded is not None:
                     token, share = padded
                     self.facts.add(
@@ -147,16 +145,3 @@ class LabelClasses(Observer):
                     single=known.single,
                     looks=known.looks,
                 )
-
-
-def _padding(table: torch.Tensor, ignored: int) -> tuple[int, float] | None:
-    """Return the token with which sequences end, and its share, if it looks like padding."""
-    last = table[:, -1]
-    token = int(last.mode().values)
-    if token == ignored or table.shape[0] < 2:
-        return None
-    run = (table == token).flip(1).long().cumprod(1).sum(1)  # how often it ends a sequence
-    share = float(run.sum()) / table.numel()
-    many = float((run >= 2).float().mean())
-    whole = bool((run == table.shape[1]).all())
-    return (token, share) if share >= _PADDED and many >= _ENDS and not whole else None

@@ -14,6 +14,8 @@ NLL = ("NllLossBackward0", "NllLoss2DBackward0")
 _MOST = 1 << 18  # tokens in a batch
 _SHIFTS = 4
 _LEAST = 4  # tokens in a sequence
+_PADDED = 0.3  # of the tokens
+_ENDS = 0.8  # of the sequences
 _PART = 0.5  # of the labels that are not ignored
 
 
@@ -72,3 +74,16 @@ def matches_of(run: ForwardCall, labels: torch.Tensor, ignored: int) -> list[Tok
     if len({shift for _, shift, _ in found}) > 1:  # sequences that repeat
         return []
     return [TokenMatch(paths[key], *key) for key in sorted(found, reverse=True)]
+
+
+def padding_of(table: torch.Tensor, ignored: int | None = None) -> tuple[int, float] | None:
+    """Return the token with which sequences end, and its share, if it looks like padding."""
+    last = table[:, -1]
+    token = int(last.mode().values)
+    if token == ignored or table.shape[0] < 2:
+        return None
+    run = (table == token).flip(1).long().cumprod(1).sum(1)  # how often it ends a sequence
+    share = float(run.sum()) / table.numel()
+    many = float((run >= 2).float().mean())
+    whole = bool((run == table.shape[1]).all())
+    return (token, share) if share >= _PADDED and many >= _ENDS and not whole else None

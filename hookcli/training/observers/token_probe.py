@@ -144,4 +144,11 @@ class _Rows:
         return rows.shape == wanted.shape and torch.allclose(rows, wanted, rtol=_CLOSE, atol=_CLOSE)
 
     def _outputs(self, output: Any) -> list[torch.Tensor]:
-        return [tensor for _, tensor, _ in leaves(output)]
+        """Return the tensors of an output; those of three dimensions also with classes at the end.
+
+        Classes may be dimension 1, as cross_entropy takes them.
+        """
+        tensors = [tensor for _, tensor, _ in leaves(output)]
+        classes = self._wanted.shape[-1]
+        turned = [t.movedim(1, -1) for t in tensors if t.dim() == 3 and t.shape[1] == classes]
+        return [*tensors, *turned]

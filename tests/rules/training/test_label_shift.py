@@ -98,6 +98,26 @@ def test_labels_that_are_not_shifted_or_shifted_twice():
     assert "is 2 tokens after" in findings(trained(Recurrent, shifted(2)), "label_shift")[0]
 
 
+class ClassesFirst(nn.Module):
+    """Logits with the classes in dimension 1, as cross_entropy takes them."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = Recurrent()
+
+    def forward(self, tokens):
+        return self.model(tokens).transpose(1, 2)
+
+
+@pytest.mark.parametrize(("by", "words"), [(0, "are not shifted"), (1, None), (2, "shifted twice")])
+def test_logits_whose_classes_come_first(by, words):
+    def loss_of(net, tokens):
+        return F.cross_entropy(net(tokens)[..., : 9 - by], tokens[:, by:])
+
+    messages = findings(trained(ClassesFirst, loss_of), "label_shift")
+    assert [words in message for message in messages] == ([True] if words else [])
+
+
 def test_a_model_that_computes_its_loss_itself():
     def loss_of(net, tokens):
         return net(tokens, labels=tokens)[0]

@@ -282,3 +282,53 @@ def warmed(after):
 def test_a_rate_that_begins_with_zero_is_no_reason_for_a_finding():
     assert findings(judged(warmed(0.01)), "unchanged_parameters") == []
     assert findings(judged(warmed(0.0)), "unchanged_parameters") != []
+
+
+# Masks of padding
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(9, 4), nn.Linear(4, 1)
+
+    def forward(self, ids, attention_mask=None):
+        x = self.embed(ids)
+        if attention_mask is not None:
+            x = x * attention_mask[..., None]
+        return self.head(x.mean(1))
+
+
+def read(mask_of, ids_of=lambda ids: ids):
+    def train():
+        net = Reader()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            ids = torch.randint(1, 9, (8, 10))
+            ids[:, 5:] = 0
+            ids = ids_of(ids)
+            step_of(optimizer, net(ids, attention_mask=mask_of(ids)).square().mean())
+
+    return judged(train)
+
+
+def test_a_mask_of_ones_beside_padding_is_a_note():
+    report = read(torch.ones_like)
+    assert findings(report, "batch_contents") == [
+        "'attention_mask' is one everywhere, though 50% of the tokens are 0 at the ends of "
+        "sequences, as of padding: the model attends to them"
+    ]
+    assert report.diagnoses[0].severity == "note"
+
+
+@pytest.mark.parametrize(
+    "report_of",
+    [
+        lambda: read(lambda ids: ids != 0),
+        lambda: read(lambda ids: None),
+        lambda: read(torch.ones_like, lambda ids: torch.randint(1, 9, (8, 10))),
+    ],
+    ids=["of the padding", "none", "no padding"],
+)
+def test_other_masks_pass(report_of):
+    assert findings(report_of(), "batch_contents") == []

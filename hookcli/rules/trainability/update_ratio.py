@@ -21,8 +21,10 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import matches, owner, places, weight_of
 from hookcli.rules.trainability.losses import without_loss
 from hookcli.rules.training.series import (
+    BEFORE_WARMUP,
     cancelled,
     first_bad,
+    is_before_warmup,
     largest_rate,
     middle,
     real,
@@ -137,6 +139,9 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
                 advice=_LOWER, step=step.step,
             )  # fmt: skip
             return
+    if is_before_warmup(training):
+        yield skipped(BEFORE_WARMUP)
+        return
     yield from _judged(report, largest, usual, name, options)
 
 
@@ -213,7 +218,8 @@ def _judged(
     large = {name: ratio for name, ratio in usual.items() if not ratio <= options["max"]}
     if small:
         worst = min(small, key=small.__getitem__)
-        yield _finding(report, small, worst, ("below", optimizer, options["min"], _RAISE))
+        advice = _RAISE if 2 * len(small) > len(largest) else _LOOK
+        yield _finding(report, small, worst, ("below", optimizer, options["min"], advice))
     if large:
         worst = max(large, key=large.__getitem__)
         yield _finding(report, large, worst, ("above", optimizer, options["max"], _LOWER))
@@ -254,6 +260,7 @@ def _finding(
 
 
 _RAISE = "increase the learning rate"
+_LOOK = "look at what makes these gradients so small: the other parameters change as usual"
 _LOWER = "lower the learning rate"
 
 RULE = Rule(

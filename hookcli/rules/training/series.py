@@ -18,6 +18,8 @@ from hookcli.text import counted
 Figure: TypeAlias = Literal["loss", "grad_norm", "lr", "scale"]
 # The share of a gradient that rounding errors can reach in a sum of thousands of terms, by dtype.
 _ROUNDED: defaultdict[str, float] = defaultdict(lambda: 1e-5, bfloat16=1e-1, float16=1e-2)
+_WARM = 0.01  # of the learning rate of later steps
+BEFORE_WARMUP = "the learning rate is far smaller in the steps in detail than later"
 NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
@@ -49,6 +51,15 @@ def real(value: Number | None) -> float | None:
 def largest_rate(row: StepRow) -> float | None:
     """Return the largest learning rate of all groups of the optimizer in a step."""
     return real(row.lr if row.largest_lr is None else row.largest_lr)
+
+
+def is_before_warmup(training: TrainingInfo) -> bool:
+    """Return whether the steps in detail have a rate that is nothing beside that of later ones."""
+    rates = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
+    last = training.sampled[-1] if training.sampled else 0
+    compared = [rate for step, rate in rates if step < last]
+    later = [rate for step, rate in rates if step >= last]
+    return bool(compared and later) and max(compared) < _WARM * max(later)
 
 
 def series(training: TrainingInfo, figure: Figure) -> Series:

@@ -17,7 +17,9 @@ from hookcli.rules.rule import (
 )
 from hookcli.rules.select import matches, owner, places, weight_of
 from hookcli.rules.training.series import (
+    BEFORE_WARMUP,
     cancelled,
+    is_before_warmup,
     largest_rate,
     real,
     skipped_steps,
@@ -29,7 +31,6 @@ from hookcli.text import counted, join_names
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
 _SHARE = 0.9  # of elements that a step leaves as they were
 _ELEMENTS = 16
-_WARM = 0.01  # of the learning rate of later steps
 _LEAST = 2  # steps between which a parameter can change
 _SHORT = {"bfloat16", "float16"}  # dtypes in which a small update is lost by rounding
 # The reason: why, what to try, and the cause if another rule finds it too.
@@ -73,15 +74,6 @@ def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
     return "rounding" if row is not None and row.dtype in _SHORT else "other"
 
 
-def _is_before_warmup(training: TrainingInfo) -> bool:
-    """Return whether the compared steps have a rate that is nothing beside that of later ones."""
-    rates = [(row.step, rate) for row in training.steps if (rate := largest_rate(row)) is not None]
-    last = training.sampled[-1] if training.sampled else 0
-    compared = [rate for step, rate in rates if step < last]
-    later = [rate for step, rate in rates if step >= last]
-    return bool(compared and later) and max(compared) < _WARM * max(later)
-
-
 def _compared(training: TrainingInfo, made: int) -> str:
     """Return the steps between whose parameters the comparison is."""
     first, last = training.sampled[0], training.sampled[-1]
@@ -101,8 +93,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if training.optimizer is None or made < _LEAST or not known:
         yield skipped("no two steps of an optimizer were compared")
         return
-    if _is_before_warmup(training):
-        yield skipped("the learning rate is far smaller in the steps that were compared than later")
+    if is_before_warmup(training):
+        yield skipped(BEFORE_WARMUP)
         return
     rows = {row.name: row for row in report.parameters}
     aside = cancelled(report) | without_sum(report)

@@ -218,9 +218,7 @@ _NAMES = {
     "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
     "BinaryCrossEntropyBackward0": "binary_cross_entropy",
 }
-_COMPARES = {
-    "MseLossBackward0", "L1LossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
-}  # fmt: skip
+_COMPARES = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
 _REGRESSION = (regression, bootstrapped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MeanBackward0": (masked_mean,),

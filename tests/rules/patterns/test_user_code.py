@@ -64,6 +64,58 @@ class Used(Base):
         return y.squeeze()
 
 
+class LostModules(nn.Module):
+    """An activation and a branch whose results nothing reads, and a lost dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.relu = nn.Linear(8, 8), nn.ReLU()
+        self.branch, self.drop = nn.Sequential(nn.Linear(8, 8), nn.Tanh()), nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.net(x) + self.branch(x)
+        activated = self.relu(y)  # noqa: F841
+        largest = self.branch(x.amax(0, keepdim=True))  # noqa: F841
+        self.drop(y)
+        return y
+
+
+class Counts(nn.ReLU):
+    """A module of the user, which may do more than return a tensor."""
+
+
+class KeptModules(nn.Module):
+    """Results that nothing reads, of modules that have an effect, or that did not run."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.relu, self.inside = nn.Linear(8, 8), nn.ReLU(), nn.ReLU(inplace=True)
+        self.norm, self.counts, self.seen = nn.BatchNorm1d(8), Counts(), nn.Tanh()
+        self.seen.register_forward_hook(lambda *_: None)
+        self.probe = nn.Linear(8, 8)
+        self.probe(torch.zeros(1, 8))  # as for lazy modules
+
+    def forward(self, x):
+        y = self.net(x) * 1
+        changed = self.inside(y)  # noqa: F841
+        warmed = self.norm(y.detach())  # noqa: F841
+        counted = self.counts(y)  # noqa: F841
+        _ = self.relu(y)
+        self.seen(y)
+        self.norm(y)
+        activated = self.relu(y)
+        if y.dim() > 2:
+            other = self.probe(y)  # noqa: F841
+        first, second = self.relu(y), self.relu(-y)  # noqa: F841
+        total = self.relu(y)
+        total += 1
+
+        def late():
+            return activated
+
+        return y + late() + first
+
+
 class Reversal(nn.Module):
     def forward(self, x):
         return x
@@ -155,3 +207,12 @@ def test_a_list_that_multiplies_a_new_module_is_a_note():
     )  # fmt: skip
     assert found(SharedOnPurpose()) == []
     assert found(Several()) == []
+
+
+def test_results_of_modules_that_nothing_uses_are_found():
+    rows = [(row.severity, row.message.split(" at ")[0]) for row in found(LostModules())]
+    assert rows == [
+        ("note", "the result of `self.relu`"), ("note", "the result of `self.branch`"),
+        ("warning", "`self.drop`"),
+    ]  # fmt: skip
+    assert found(KeptModules()) == []

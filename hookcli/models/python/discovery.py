@@ -192,6 +192,8 @@ def discover(
     builds = inspect.isfunction(built) and can_build(built, args)
     if builds and not any(can_build(kind, args) for kind in roots):
         return ChosenModel(built, _BUILDS)
+    if builds and _joins_several(built, roots):
+        return ChosenModel(built, _BUILDS)
     if not roots:
         raise _no_model(module, source)
     ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
@@ -206,6 +208,11 @@ def discover(
     return ChosenModel(
         first[0], chosen, f"chose {chosen}; the file also defines {others}" if others else None
     )
+
+
+def _joins_several(built: Any, roots: Sequence[type[nn.Module]]) -> bool:
+    """Return whether a function uses several of the root classes."""
+    return sum(kind.__name__ in built.__code__.co_names for kind in roots) > 1
 
 
 # Module-level instances, which exist once a file has been imported. Some may be trained.

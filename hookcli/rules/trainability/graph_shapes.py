@@ -126,11 +126,11 @@ BROADCASTS = Rule(
     computes="Follows the autograd graph from the loss. The operands of mse_loss, smooth_l1_loss "
     "and huber_loss must not broadcast against each other, each along another dimension. Neither "
     "must a difference or product of a column and a row in a loss that is written by hand, if only "
-    "one of the two has a gradient: losses over all pairs of outputs are meant so. A sum "
-    "or quotient of [n, 1] and [n] with gradients is a finding, too, if n is the number of "
-    "samples, no line adds the dimension, and nothing else in the loss has a value for each pair, "
-    "as a matrix product has. A column of predictions that is subtracted from several columns of "
-    "targets is a note.",
+    "one of the two has a gradient: losses over all pairs of outputs are meant so. A sum or "
+    "quotient of [n, 1] and [n] with gradients is a finding, too, if n is the number of samples, "
+    "no line adds the dimension, a function that is not linear follows, and nothing else in the "
+    "loss has a value for each pair, as a matrix product has. A column of predictions that is "
+    "subtracted from several columns of targets is a note.",
     formula="not (shape(output) = [n, 1] and shape(target) = [n]), nor the reverse",
     source="pytorch#16045; torch warns of it in mse_loss and l1_loss, and not in other losses",
     fails="criterion(model(x), y) with outputs of shape [n, 1] and targets of shape [n]",

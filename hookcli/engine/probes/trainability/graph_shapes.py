@@ -52,6 +52,11 @@ _TAIL = SAME_VALUES | {
         "Exp", "Where", "Rsub", "Maximum", "Minimum",
     )
 } | {"RsubBackward1", "MeanBackward1", "SumBackward1", "ClampBackward1"}  # fmt: skip
+_SCALES = {"MulBackward0", "DivBackward0"}
+_LINEAR_TAIL = SAME_VALUES | {
+    "MeanBackward0", "MeanBackward1", "SumBackward0", "SumBackward1", "AddBackward0",
+    "SubBackward0", "RsubBackward0", "RsubBackward1", "NegBackward0",
+}  # fmt: skip
 _VIEWS = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0"}
 _IN_ORDER = _VIEWS | {
     "CloneBackward0", "AliasBackward0", "UnsqueezeBackward0", "SqueezeBackward0",
@@ -196,21 +201,30 @@ def _summed(start: torch.Tensor, given: Sequence[Shape]) -> Iterator[tuple[Node,
 
     Both have a gradient. Sums over all pairs are meant if a line writes the dimension, as
     `a[:, None] + b`, or if something with a value for each pair joins them, as the products in
-    squared distances.
+    squared distances. The mean over all pairs of a sum is that over the samples: a function that
+    is not linear must come after it.
     """
-    todo = [start.grad_fn]
-    seen: set[Node] = set()
-    for node in todo:  # grows meanwhile
-        if node is None or node in seen or len(seen) > _LONGEST_TAIL:
+    todo = [(start.grad_fn, False)]
+    seen: set[tuple[Node, bool]] = set()
+    for node, bent in todo:  # grows meanwhile
+        if node is None or (node, bent) in seen or len(seen) > _LONGEST_TAIL:
             continue
-        seen.add(node)
+        seen.add((node, bent))
         name, made = node.name(), _shape(node)
         if name in _SUMS and (shapes := _column_and_row(node, given)) is not None:
-            yield node, _SUMS[name], shapes
+            if bent or name != "AddBackward0":
+                yield node, _SUMS[name], shapes
         elif name in _TAIL | _SUMS.keys():
             is_square = made is not None and len(made) == 2 and made[0] == made[1]
             if made is None or not is_square or not _has_pairs(node, made):
-                todo += [behind for behind, _ in node.next_functions]
+                bends = bent or not _is_linear(node)
+                todo += [(behind, bends) for behind, _ in node.next_functions]
+
+
+def _is_linear(node: Node) -> bool:
+    """Return whether a node is a sum, a mean, or a product with a constant."""
+    graded = [behind for behind, _ in node.next_functions if behind is not None]
+    return node.name() in _LINEAR_TAIL or (node.name() in _SCALES and len(graded) == 1)
 
 
 def _column_and_row(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:

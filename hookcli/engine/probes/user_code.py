@@ -60,6 +60,7 @@ class UserCode(ProbeWatcher):
         self._kinds: dict[type, str | None] = {}
         self._first: dict[type, nn.Module] = {}  # the first module of each class
         self._ran: set[int] = set()  # ids of modules
+        self._hooked: set[int] = set()  # ids of those with hooks, which may be removed meanwhile
         self._root: nn.Module | None = None
         self._given: CallInputs | None = None
 
@@ -69,6 +70,7 @@ class UserCode(ProbeWatcher):
         self._kinds.clear()
         self._first.clear()
         self._ran.clear()
+        self._hooked.clear()
         self._root, self._given = model.root, None
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -79,6 +81,8 @@ class UserCode(ProbeWatcher):
             self._kinds.setdefault(type(call.module), call.name)
             self._first.setdefault(type(call.module), call.module)
             self._ran.add(id(call.module))
+            if _has_hooks(call.module):
+                self._hooked.add(id(call.module))
 
     def read(self, root: nn.Module, given: CallInputs | None) -> None:
         """Read the source of the classes of a model that runs already, with this batch."""
@@ -146,9 +150,22 @@ class UserCode(ProbeWatcher):
             return
         for attribute, variable, line in _lost_calls(definition):
             called = module._modules.get(attribute)
-            if called is not None and id(called) in self._ran and _only_returns(called):
+            if called is None or id(called) not in self._ran or not self._only_returns(called):
+                continue
+            if variable is not None or not _learns(called):  # else its missing gradient tells
                 place = _place(function, line)
                 yield {"call": f"self.{attribute}", "place": place, "variable": variable}
+
+    def _only_returns(self, module: nn.Module) -> bool:
+        """Return whether a module is of torch, and changes nothing: input, buffers, or by hooks."""
+        return not any(
+            not type(one).__module__.startswith("torch.nn.modules.")
+            or getattr(one, "inplace", False)
+            or isinstance(one, BatchNormBase)
+            or id(one) in self._hooked
+            or _has_hooks(one)
+            for _, one in module_tree.named(module)
+        )
 
     def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name or "", None, value, None))
@@ -319,7 +336,9 @@ def _lost_calls(
     }
     shared = (node.names for node in nodes if isinstance(node, ast.Global | ast.Nonlocal))
     read = read.union(*shared)
-    for node in () if read & {"locals", "vars"} else nodes:
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    hooks = any(name.startswith("register_forward") for name in attributes)
+    for node in () if hooks or read & {"locals", "vars"} else nodes:
         variable = None
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -334,16 +353,10 @@ def _lost_calls(
             yield function.attr, variable, call.lineno
 
 
-def _only_returns(module: nn.Module) -> bool:
-    """Return whether a module is of torch, and changes nothing: its input, buffers, or by hooks."""
-    return not any(
-        not type(one).__module__.startswith("torch.nn.modules.")
-        or getattr(one, "inplace", False)
-        or isinstance(one, BatchNormBase)
-        or one._forward_hooks
-        or one._forward_pre_hooks
-        for _, one in module_tree.named(module)
-    )
+def _has_hooks(module: nn.Module) -> bool:
+    """Return whether a module has hooks of the user's, not only those of an observed run."""
+    hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    return not all(str(getattr(hook, "__module__", "")).startswith("hookcli.") for hook in hooks)
 
 
 def _passes_true(call: ast.Call) -> bool:

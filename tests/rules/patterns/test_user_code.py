@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -84,6 +86,14 @@ class Counts(nn.ReLU):
     """A module of the user, which may do more than return a tensor."""
 
 
+@contextmanager
+def captured(module):
+    """As features are read; the hook is removed before the run ends."""
+    handle = module.register_forward_hook(lambda *_: None)
+    yield
+    handle.remove()
+
+
 class KeptModules(nn.Module):
     """Results that nothing reads, of modules that have an effect, or that did not run."""
 
@@ -92,7 +102,7 @@ class KeptModules(nn.Module):
         self.net, self.relu, self.inside = nn.Linear(8, 8), nn.ReLU(), nn.ReLU(inplace=True)
         self.norm, self.counts, self.seen = nn.BatchNorm1d(8), Counts(), nn.Tanh()
         self.seen.register_forward_hook(lambda *_: None)
-        self.probe = nn.Linear(8, 8)
+        self.probe, self.never, self.kept = nn.Linear(8, 8), nn.Linear(8, 8), nn.Tanh()
         self.probe(torch.zeros(1, 8))  # as for lazy modules
 
     def forward(self, x):
@@ -101,11 +111,14 @@ class KeptModules(nn.Module):
         warmed = self.norm(y.detach())  # noqa: F841
         counted = self.counts(y)  # noqa: F841
         _ = self.relu(y)
+        with captured(self.kept):
+            self.kept(y)
+        self.probe(y)  # its parameters get no gradient
         self.seen(y)
         self.norm(y)
         activated = self.relu(y)
         if y.dim() > 2:
-            other = self.probe(y)  # noqa: F841
+            other = self.never(y)  # noqa: F841
         first, second = self.relu(y), self.relu(-y)  # noqa: F841
         total = self.relu(y)
         total += 1
@@ -147,9 +160,9 @@ class Read(Base):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:30"]),
-        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:44",
-                           "`relu` at tests/rules/patterns/test_user_code.py:35"]),
+        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:32"]),
+        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:46",
+                           "`relu` at tests/rules/patterns/test_user_code.py:37"]),
         (Used(), []),
     ],
 )  # fmt: skip

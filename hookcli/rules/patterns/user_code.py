@@ -105,8 +105,8 @@ RESULT = Rule(
     says="no function that only returns a tensor is called without use of its result",
     computes=_CODE + "A statement that only calls a function without side effects, as "
     "`x.masked_fill(mask, value)`, does nothing. Only functions of torch and methods that tensors "
-    "alone have are known, and modules of torch without parameters or hooks, as self.dropout(x). If "
-    "the result of a module of torch is in a variable that nothing reads, that is a note.",
+    "alone have are known, and modules of torch without parameters or hooks, as self.dropout(x). "
+    "If the result of a module of torch is in a variable that nothing reads, that is a note.",
     formula="no statement is a call of a function without side effects",
     source="QwenLM/Qwen#933; torch.Tensor: methods that change a tensor end with an underscore",
     fails="mask.masked_fill(pad, float('-inf')) on a line of its own",

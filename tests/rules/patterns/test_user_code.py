@@ -102,6 +102,7 @@ class KeptModules(nn.Module):
         self.net, self.relu, self.inside = nn.Linear(8, 8), nn.ReLU(), nn.ReLU(inplace=True)
         self.norm, self.counts, self.seen = nn.BatchNorm1d(8), Counts(), nn.Tanh()
         self.seen.register_forward_hook(lambda *_: None)
+        self.mark = nn.Identity()
         self.probe, self.never, self.kept = nn.Linear(8, 8), nn.Linear(8, 8), nn.Tanh()
         self.probe(torch.zeros(1, 8))  # as for lazy modules
 
@@ -113,6 +114,7 @@ class KeptModules(nn.Module):
         _ = self.relu(y)
         with captured(self.kept):
             self.kept(y)
+        self.mark(y)
         self.probe(y)  # its parameters get no gradient
         self.seen(y)
         self.norm(y)

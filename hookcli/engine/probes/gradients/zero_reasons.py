@@ -65,10 +65,9 @@ _INPUTS = {"AddmmBackward0": 2, "ConvolutionBackward0": 1, "LinearBackward0": 1}
 _CONVOLUTION = "ConvolutionBackward0"
 _DROPOUT = {"dropout", "dropout1d", "dropout2d", "dropout3d"}
 _VIEWS = {
-    f"{name}Backward{version}"
-    for name in ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Transpose")
-    for version in (0, 1)
-}
+    "ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "SqueezeBackward0",
+    "SqueezeBackward1", "UnsqueezeBackward0", "TransposeBackward0",
+}  # fmt: skip
 _RECURRENT = ("MkldnnRnnLayer",)  # one call for each layer and direction
 _HIDDEN_WEIGHT = 2  # the argument that multiplies the state
 _SUMS = {"AddmmBackward0": 0, "ConvolutionBackward0": 2, "AddBackward0": None,

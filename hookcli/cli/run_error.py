@@ -61,6 +61,7 @@ def _refused_input(report: Report, error: ErrorInfo) -> RefusedInput | None:
         weight=_own_parameters(report, error.layer).get("weight"),
         inputs=error.inputs,
         batch=() if root is None else root.inputs,
+        origin=report.inputs.origin,
         is_one=len(args) == 1 and "shape" in args[0] and not report.inputs.kwargs,
     )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hookcli.report.report import Origin
 from hookcli.report.values import Leaf, Shape
 
 # How torch says which size a layer takes: the sizes, the dimension from the end for a weight of
@@ -38,6 +39,7 @@ class RefusedInput:
     """A call of a layer that raised: its name, the shape of its weight, and what it got.
 
     `batch` is what the model got; `is_one` if that is one tensor, as the flag `-i SPEC` gives it.
+    `origin` is where it comes from.
     """
 
     layer: str
@@ -45,6 +47,7 @@ class RefusedInput:
     inputs: Sequence[Leaf]
     batch: Sequence[Leaf]
     is_one: bool
+    origin: Origin = "given"
 
     def hint(self, message: str) -> str | None:
         """Return what the layer takes and which batch fits; None if the message is not known."""
@@ -75,7 +78,8 @@ class RefusedInput:
         shape = self.inputs[0].shape
         alike = sum(leaf.shape == shape for leaf in self.batch)
         if alike and self.is_one:
-            return f"try `-i {fitting}`: '{self.layer}' {what}"
+            place = "" if self.origin == "given" else f" in place of the {self.origin} batch"
+            return f"try `-i {fitting}`{place}: '{self.layer}' {what}"
         if alike:
             return (
                 f"pass {fitting} instead of {_typed(shape)} with `--input`: '{self.layer}' {what}"

@@ -119,6 +119,22 @@ def _segment_on_stack() -> _Segment | None:
     return None
 
 
+def lost_checkpoint() -> FrameType | None:
+    """Return the frame of a reentrant checkpoint that runs, if none of its inputs requires grad.
+
+    Autograd never calls its backward, which would run the modules again with gradients.
+    """
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None:
+        code = caller.f_code
+        if code.co_filename == _CHECKPOINT and code.co_name == "forward":
+            given = caller.f_locals.get("args", ())
+            graded = any(isinstance(one, torch.Tensor) and one.requires_grad for one in given)
+            return None if graded else caller
+        caller = caller.f_back
+    return None
+
+
 def _segment(top: tuple[Any, Any] | None) -> _Segment | None:
     """Return the frame of the checkpoint that runs or is recomputed (use_reentrant=False).
 

@@ -21,6 +21,8 @@ Sort: TypeAlias = tuple[Shape, str]  # shape, dtype
 
 
 NO_GRAD = "ran under no_grad: it gets no gradient"  # a note on a call
+# The same for one of a checkpoint that is not recomputed.
+NO_GRAD_INPUT = "ran in a reentrant checkpoint without an input that requires grad"
 NO_OUTPUT = "returned None"  # a note on the call of the model
 
 

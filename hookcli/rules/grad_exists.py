@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from hookcli.report.findings import Measurement
-from hookcli.report.recording import NO_GRAD, NO_OUTPUT
+from hookcli.report.recording import NO_GRAD, NO_GRAD_INPUT, NO_OUTPUT
 from hookcli.report.report import ParameterRow, Report
+from hookcli.rules.gradients.cut_advice import OF_CHECKPOINT
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
 from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
 from hookcli.rules.gradients.zero_weights import (
@@ -38,6 +39,13 @@ _REACHED = {"ok", "zero", "non_finite"}
 _REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
     "zero": IS_ZERO,
+}
+_NO_GRAPH = {
+    NO_GRAD: (
+        "under torch.no_grad",
+        "call it outside of `torch.no_grad()`, or freeze it: `requires_grad_(False)`",
+    ),
+    NO_GRAD_INPUT: ("in a reentrant checkpoint, and no input of it requires grad", OF_CHECKPOINT),
 }
 _ZERO_ADVICE = (
     "look for an input of zeros, a product with zero, a clipped or rounded result, and a sum in "
@@ -77,13 +85,16 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     return f"{_who(module, rows)} {_REASONS[status].format(them=them, their=their)}"
 
 
-def _is_under_no_grad(report: Report, module: str, rows: list[ParameterRow]) -> bool:
-    """Return whether all calls of the module, or of those with the parameters, had no graph."""
+def _without_graph(report: Report, module: str, rows: list[ParameterRow]) -> str | None:
+    """Return why all calls of the module, or of those with the parameters, had no graph."""
     if module == "" and calls_without_graph_only(report.training):
-        return True
+        return NO_GRAD
     names = {module, *(owner(row.name) for row in rows)}
     calls = [row for row in report.layers if row.name in names and row.name]
-    return bool(module and calls) and all(NO_GRAD in row.notes for row in calls)
+    for note in (NO_GRAD, NO_GRAD_INPUT) if module and calls else ():
+        if all(note in row.notes for row in calls):
+            return note
+    return None
 
 
 def _detached(report: Report) -> str | None:
@@ -219,10 +230,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         cause, advice = _explained(why_missing, first, group)
-        if status == "none" and not cause and _is_under_no_grad(report, module, group):
+        off = _without_graph(report, module, group) if status == "none" and not cause else None
+        if off is not None:
             runs = f"'{module}' runs" if module else "the model runs"
-            message = f"{_who(module, group)} got no gradient: {runs} under torch.no_grad"
-            advice = "call it outside of `torch.no_grad()`, or freeze it: `requires_grad_(False)`"
+            under, advice = _NO_GRAPH[off]
+            message = f"{_who(module, group)} got no gradient: {runs} {under}"
         if status == "none" and not cause and module == "" and (line := _detached(report)):
             place, _, code = line.partition(": ")
             message = f"{_who(module, group)} got no gradient: the script detaches the output"

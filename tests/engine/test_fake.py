@@ -243,7 +243,7 @@ def test_when_nothing_fits_the_declaration_s_own_error_is_reported(file):
     path = file(source.replace("return self.a(x)", "return self.a(x) + self.a(x[..., :0])"))
     result = run_cli("inspect", path)
     assert re.search(r"in 'a' \(Linear\): (addmm: )?mat1 and mat2", result.error()[0])
-    assert "the batch, which was declared" in result.error()[2]
+    assert "in place of the declared batch" in result.error()[2]
     assert result.status == 3
 
 

@@ -11,6 +11,7 @@ from tests.conftest import HEAD, attempt
 
 A = "class A(nn.ReLU): pass\n"
 B = "class B(nn.ReLU): pass\n"
+SIZED = "class C(nn.ReLU):\n    def __init__(self, size):\n        super().__init__()\n"
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,8 @@ def chosen(tmp_path, source, name="net.py", attr="", args=()):
         (A + "def build(): return nn.Sequential(A(), nn.ReLU())\n", "Sequential"),  # A is a part
         (A + "def build(): return nn.Sequential(nn.ReLU())\n", "A"),
         (A + "class C(nn.Sequential):\n    def __init__(self): super().__init__(A())\n", "C"),
+        (A + SIZED + "def build(): return nn.Sequential(A(), C(2))\n", "Sequential"),
+        (A + SIZED + "def build(): return C(2)\n", "C"),
         (A + "class C(A): pass\n", "C"),  # a base class is used by its heir
         (A + "from torch.nn import Linear as Z\n", "A"),  # an imported class is not of the file
         ("import abc\nclass A(nn.Module, abc.ABC):\n    @abc.abstractmethod\n    def f(self): ...\n"

@@ -150,6 +150,13 @@ class Copied(Two):
         return {"loss": (self.a(x) - 2 * goal).square().mean()}
 
 
+class Recomputed(Two):
+    """A reentrant checkpoint whose input needs no gradient."""
+
+    def forward(self, x):
+        return self.a(x) + checkpoint(self.b, x, use_reentrant=True)
+
+
 REASONS = [
     (Unused, {"why": "unused_output", "layer": "b"}),
     (Never, {"why": "unused"}),
@@ -158,6 +165,7 @@ REASONS = [
     (Number, {"why": "cut", "operator": "item"}),
     (Rounds, {"why": "rounding", "operator": "round"}),
     (Copied, {"why": "cut", "operator": "no_grad", "copy_of": "a"}),
+    (Recomputed, {"why": "cut", "operator": "checkpoint", "kind": "checkpoint", "layer": ""}),
 ]
 
 
@@ -167,7 +175,9 @@ def test_each_reason_is_told_from_the_others(kind, said):
         return out["loss"] if isinstance(out, dict) else out.square().sum()
 
     model = kind()
-    (reason,), _, _ = followed(model, by_hand(model, loss))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of checkpoint
+        (reason,), _, _ = followed(model, by_hand(model, loss))
     assert reason["cut_off"] == ["b"]
     assert said.items() <= reason.items()
 

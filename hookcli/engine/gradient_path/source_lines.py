@@ -96,6 +96,15 @@ def of_inference_mode(frame: FrameType | None) -> tuple[str | None, Any]:
     return places.of_frame(frame), None
 
 
+def of_call(frame: FrameType | None) -> tuple[str | None, Any]:
+    """Return the line of the user's code that called what runs, and its `self`."""
+    for outer in _outwards(frame):
+        if places.is_user(outer.f_code.co_filename):
+            names = outer.f_code.co_varnames
+            return places.of_frame(outer), outer.f_locals.get(names[0]) if names else None
+    return places.of_frame(frame), None
+
+
 def _with_above(frame: FrameType) -> int | None:
     """Return the nearest line above, less indented, that enters inference mode."""
     depth = None

@@ -16,7 +16,7 @@ from hookcli.engine.gradient_path import source_lines
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
-from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.model import Call, CallInputs, Model, lost_checkpoint
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.torch_private import (
     DisableTorchFunctionSubclass,
@@ -38,7 +38,8 @@ class Cut:
     """A place where a result does not require grad although an argument does.
 
     "no_grad": gradients were turned off. "integer": the result has an integer or Boolean dtype.
-    "function": a custom autograd Function. "number": the result is a Python value. `behind` are the
+    "function": a custom autograd Function. "checkpoint": a reentrant one, no input of which
+    requires grad. "number": the result is a Python value. `behind` are the
     bits of the parameters behind the arguments, `bit` is its own bit among the cuts. A forward may
     have many thousand: a `GradientCut` with the names that the bits stand for is made for few.
     """
@@ -197,8 +198,13 @@ class GradientTracer(TorchFunctionMode):
         """Return the cut of the operator that runs: one for each line in each module."""
         place: str | None
         call = self.running()
-        function = source_lines.custom_function(frame)
-        if function is not None:
+        checkpoint = lost_checkpoint()
+        function = None if checkpoint else source_lines.custom_function(frame)
+        if checkpoint is not None:
+            place, module = source_lines.of_call(checkpoint)
+            calls = [one for one in self._running if one.module is module]
+            kind, operator, call = "checkpoint", "checkpoint", calls[-1] if calls else call
+        elif function is not None:
             kind, (operator, place) = "function", function
             self.functions.setdefault(operator, {})[next_sequence_nr()] = place
         elif kind != "number" and not torch.is_grad_enabled():

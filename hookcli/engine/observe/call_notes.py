@@ -10,8 +10,8 @@ import torch
 from hookcli.engine.watcher import Watcher
 from hookcli.models import module_tree
 from hookcli.models.converted.compiled import DISABLED, is_wrapper
-from hookcli.models.model import Call, CallInputs, Model
-from hookcli.report.recording import NO_GRAD, NO_OUTPUT, Recording
+from hookcli.models.model import Call, CallInputs, Model, lost_checkpoint
+from hookcli.report.recording import NO_GRAD, NO_GRAD_INPUT, NO_OUTPUT, Recording
 from hookcli.text import join_names
 from hookcli.torch_private import peek_interpreter_stack
 
@@ -34,7 +34,7 @@ class CallNotes(Watcher):
         if not self._backward:
             return
         if not torch.is_grad_enabled():
-            call.note(NO_GRAD)
+            call.note(NO_GRAD if lost_checkpoint() is None else NO_GRAD_INPUT)
         if call.key in self._registered and any(
             parameter is not None and id(parameter) not in self._own
             for parameter in call.module._parameters.values()

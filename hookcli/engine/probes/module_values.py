@@ -1,8 +1,9 @@
 """Settings and values of the modules that ran which are seldom meant.
 
-`batch_norms`: batch norms whose running statistics are those of the last batch, or that ran in eval
-mode with the statistics of a new module. `trained_masks`: parameters with the values of an additive
-mask. `equal_units`: layers all of whose units have equal weights and equal gradients.
+`batch_norms`: batch norms whose running statistics are those of the last batch, or never change, or
+that ran in eval mode with the statistics of a new module. `trained_masks`: parameters with the
+values of an additive mask. `equal_units`: layers all of whose units have equal weights and equal
+gradients.
 `frozen_norms`: batch norms that train although their weights are frozen, or that were in eval mode.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
 padding that hide everything else. `position_tensors`: tensors with positions, by their name.
@@ -16,8 +17,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.prepare import was_in_eval_mode
+from hookcli.engine.probes.activations.masks import FUSED
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, place_of
+from hookcli.hooks.attach.graph import saved_tensor
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
@@ -54,6 +59,7 @@ class ModuleValues(ProbeWatcher):
         self._root, self._seen, self._has_looked = model.root, set(), False
         for probe in self._probes:
             self._add(probe, "", {"count": 1})
+        self._calls: dict[int, Call] = {}
         self._padded: list[torch.Tensor] = []  # where the inputs of embeddings are padding
         for info in (*model.parameters(), *model.buffers()) if POSITIONS in self._probes else ():
             with where_possible():
@@ -76,6 +82,7 @@ class ModuleValues(ProbeWatcher):
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Look at a batch norm, an embedding or an attention when it runs."""
         module = call.module
+        self._calls[call.order] = call
         if isinstance(module, (nn.Embedding, *_ATTENTION)) and not self._has_looked:
             with where_possible():
                 self._tokens(call, module, batch)
@@ -92,7 +99,8 @@ class ModuleValues(ProbeWatcher):
         is_training = self._root is not None and self._root.training
         momentum = module.momentum
         if module.training and module.track_running_stats and momentum is not None:
-            if momentum >= _QUICK:
+            # With other statistics, a momentum of 0 keeps them on purpose.
+            if momentum >= _QUICK or (momentum == 0 and _is_standard(module)):
                 self._add(NORMS, name, {"momentum": float(momentum), "place": place})
         elif not module.training and is_training and _is_new(module):
             self._add(NORMS, name, {"momentum": None, "place": place})
@@ -130,6 +138,29 @@ class ModuleValues(ProbeWatcher):
                     self._seen.add(INVERTED)
                     self._add(INVERTED, call.name or "", {"argument": key, "place": call.place})
 
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Look at the masks that fused attentions saved, which hide no key where they are True."""
+        calls, self._calls = self._calls, {}
+        if not self._padded or INVERTED not in self._probes or self._has_looked:
+            return
+        for node in nodes_behind(start):
+            if node.name() in FUSED and INVERTED not in self._seen:
+                with where_possible():
+                    self._fused(node, *place_of(node, owners, calls))
+
+    def _fused(
+        self, node: Node, name: str, _index: int | None, where: tuple[str | None, str | None]
+    ) -> None:
+        mask = saved_tensor(node, FUSED[node.name()])
+        if mask is None or mask.dim() != 4 or not bool((mask == mask[:, :1, :1]).all()):
+            return
+        hidden = mask[:, 0, 0] < _MASKED
+        for padded in self._padded:
+            if padded.shape == hidden.shape and torch.equal(hidden, ~padded) and padded.any():
+                self._seen.add(INVERTED)
+                self._add(INVERTED, name, {"argument": "attn_mask", "place": where[1]})
+                return
+
     def gradients(self, model: Model) -> None:
         """Look at the weights and their gradients."""
         if self._has_looked or UNITS not in self._probes or self._root is None:
@@ -157,10 +188,16 @@ def _tells_rows_apart(tensor: torch.Tensor) -> bool:
 
 def _is_new(norm: BatchNormBase) -> bool:
     """Return whether the running statistics are those of a module that never trained."""
-    mean, var, count = norm.running_mean, norm.running_var, norm.num_batches_tracked
-    if mean is None or var is None or count is None or count.is_meta:
+    count = norm.num_batches_tracked
+    return count is not None and not count.is_meta and int(count) == 0 and _is_standard(norm)
+
+
+def _is_standard(norm: BatchNormBase) -> bool:
+    """Return whether the running statistics are mean 0 and variance 1."""
+    mean, var = norm.running_mean, norm.running_var
+    if mean is None or var is None or mean.is_meta:
         return False
-    return int(count) == 0 and not bool(mean.any()) and bool((var == 1).all())
+    return not bool(mean.any()) and bool((var == 1).all())
 
 
 def _is_mask(tensor: torch.Tensor) -> bool:

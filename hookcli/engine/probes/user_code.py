@@ -1,6 +1,7 @@
 """Mistakes in the code of the classes that ran, read from their source.
 
-`discarded_results`: a call that returns a new tensor, which nothing uses. `module_backwards`: a
+`discarded_results`: a call that returns a new tensor, which nothing uses, of a function or of a
+module of torch. `module_backwards`: a
 method `backward` of a module, which autograd never calls. `unread_inputs`: arguments of the model's
 forward that the batch contains and that its code does not read. `repeated_modules`: lists that
 multiply a new module, as `[nn.Linear(4, 4)] * 3`, which has one module three times.
@@ -28,6 +29,7 @@ from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
+from hookcli.torch_private import BatchNormBase
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
@@ -56,6 +58,9 @@ class UserCode(ProbeWatcher):
         self.measurements = []
         self._probes = probes
         self._kinds: dict[type, str | None] = {}
+        self._first: dict[type, nn.Module] = {}  # the first module of each class
+        self._ran: set[int] = set()  # ids of modules
+        self._hooked: set[int] = set()  # ids of those with hooks, which may be removed meanwhile
         self._root: nn.Module | None = None
         self._given: CallInputs | None = None
 
@@ -63,6 +68,9 @@ class UserCode(ProbeWatcher):
         """Forget an earlier run."""
         self.measurements.clear()
         self._kinds.clear()
+        self._first.clear()
+        self._ran.clear()
+        self._hooked.clear()
         self._root, self._given = model.root, None
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -71,11 +79,17 @@ class UserCode(ProbeWatcher):
             self._given = batch
         if call.module is not None:
             self._kinds.setdefault(type(call.module), call.name)
+            self._first.setdefault(type(call.module), call.module)
+            self._ran.add(id(call.module))
+            if _has_hooks(call.module):
+                self._hooked.add(id(call.module))
 
     def read(self, root: nn.Module, given: CallInputs | None) -> None:
         """Read the source of the classes of a model that runs already, with this batch."""
         for name, module in module_tree.named(root):
             self._kinds.setdefault(type(module), name)
+            self._first.setdefault(type(module), module)
+            self._ran.add(id(module))
         self._root, self._given = root, given
         self.complete()
 
@@ -84,6 +98,7 @@ class UserCode(ProbeWatcher):
         with where_possible():
             self._read()
         self._root = self._given = None
+        self._first.clear()
 
     def _read(self) -> None:
         for probe in self._probes:
@@ -96,6 +111,11 @@ class UserCode(ProbeWatcher):
                     if (what, place) not in seen and len(seen) < _MOST:
                         seen.add((what, place))
                         self._add(DISCARDED, name, {"call": what, "place": place})
+                for lost in self._lost(kind, function):
+                    what = lost["call"].removeprefix("self.")
+                    if (what, lost["place"]) not in seen and len(seen) < _MOST:
+                        seen.add((what, lost["place"]))
+                        self._add(DISCARDED, name, lost)
             backward = vars(kind).get("backward") if BACKWARDS in self._probes else None
             if isinstance(backward, FunctionType) and _takes_gradients(backward):
                 place = _place(backward, backward.__code__.co_firstlineno)
@@ -116,6 +136,37 @@ class UserCode(ProbeWatcher):
                 place = _place(forward, forward.__code__.co_firstlineno)
                 for argument in _unread(forward, *self._given):
                     self._add(UNREAD, "", {"argument": argument, "place": place})
+
+    def _lost(self, kind: type, function: FunctionType) -> Iterator[dict[str, Any]]:
+        """Yield the calls of modules in a method whose results nothing uses.
+
+        Such a module ran, and all that it does is return a tensor. A constructor may call it to
+        initialize lazy modules.
+        """
+        definition, module = definition_of(function), self._first.get(kind)
+        name = function.__name__
+        is_method = inspect.getattr_static(kind, name, None) is function and name != "__init__"
+        if definition is None or module is None or not is_method:
+            return
+        for attribute, variable, line in _lost_calls(definition):
+            called = module._modules.get(attribute)
+            if called is None or id(called) not in self._ran or not self._only_returns(called):
+                continue
+            if variable is not None or not _learns(called):  # else its missing gradient tells
+                place = _place(function, line)
+                yield {"call": f"self.{attribute}", "place": place, "variable": variable}
+
+    def _only_returns(self, module: nn.Module) -> bool:
+        """Return whether a module is of torch, and changes nothing: input, buffers, or by hooks."""
+        return not any(
+            not type(one).__module__.startswith("torch.nn.modules.")
+            or isinstance(one, nn.Identity)  # as a mark for hooks
+            or getattr(one, "inplace", False)
+            or isinstance(one, BatchNormBase)
+            or id(one) in self._hooked
+            or _has_hooks(one)
+            for _, one in module_tree.named(module)
+        )
 
     def _add(self, probe: str, name: str | None, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name or "", None, value, None))
@@ -267,6 +318,46 @@ def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
             is_pure = name in _METHODS and not inspect.ismodule(module)
         if is_pure:
             yield name, _place(function, call.lineno)
+
+
+def _lost_calls(
+    definition: ast.FunctionDef | ast.AsyncFunctionDef,
+) -> Iterator[tuple[str, str | None, int]]:
+    """Yield the calls of attributes of `self` whose result is lost: attribute, variable and line.
+
+    Either the call is a statement, or the variable that gets the result is never read.
+    """
+    nodes = list(ast.walk(definition))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+    read |= {
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    }
+    shared = (node.names for node in nodes if isinstance(node, ast.Global | ast.Nonlocal))
+    read = read.union(*shared)
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    hooks = any(name.startswith("register_forward") for name in attributes)
+    for node in () if hooks or read & {"locals", "vars"} else nodes:
+        variable = None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if not isinstance(target, ast.Name) or target.id in read or target.id[0] == "_":
+                continue
+            variable = target.id
+        elif not isinstance(node, ast.Expr):
+            continue
+        call = node.value
+        function = call.func if isinstance(call, ast.Call) else None
+        if isinstance(function, ast.Attribute) and _is_name(function.value, "self"):
+            yield function.attr, variable, call.lineno
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    """Return whether a module has hooks of the user's, not only those of an observed run."""
+    hooks = (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    return not all(str(getattr(hook, "__module__", "")).startswith("hookcli.") for hook in hooks)
 
 
 def _passes_true(call: ast.Call) -> bool:

@@ -9,7 +9,9 @@ from typing_extensions import NotRequired, TypedDict
 from hookcli.report.measured.runs import FailedMeasurement, NotMeasured
 from hookcli.report.values import Count, Number
 
-CutKind: TypeAlias = Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+CutKind: TypeAlias = Literal[
+    "detach", "no_grad", "checkpoint", "integer", "operator", "function", "number"
+]
 
 
 class GradientCut(TypedDict):

@@ -122,10 +122,11 @@ class ModuleSettings(TypedDict):
 
 
 class DiscardedResultRow(TypedDict):
-    """A function whose result is lost, and the line."""
+    """A function whose result is lost, and the line; `variable` is what nothing reads."""
 
     call: str
     place: str | None
+    variable: NotRequired[str | None]
 
 
 class ModuleBackwardRow(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from hookcli.report.measured.runs import FailedMeasurement, Looked, NotMeasured
 from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
@@ -166,10 +166,14 @@ class SoftmaxAxes(TypedDict):
 
 
 class LinearChain(TypedDict):
-    """The linear layer that feeds another one alone, and the values in between."""
+    """The linear layer that feeds another one alone, and the values in between.
+
+    With `layers`, that many linear layers have only batch norms and dropout in between.
+    """
 
     first: str
     hidden: Size
+    layers: NotRequired[Count]
     module: str | None
     place: str | None
 

@@ -11,6 +11,7 @@ _NAMES = {"data": ".data", "__getitem__": "[]", "__setitem__": "[] ="}
 _ENDS = {
     "detach": "{operator}{place} ends the gradient's path",
     "no_grad": "{operator}{place} records no gradients",
+    "checkpoint": "{operator}{place} is reentrant, and no input of it requires grad",
     "integer": "{operator}{place} returns integers, which have no gradient",
     "operator": "{operator}{place} returns a tensor without a gradient",
     "function": "the custom function {operator}{place} returns a tensor without a gradient",

@@ -9,9 +9,13 @@ from hookcli.report.findings import Measurement
 from hookcli.report.path_ends.end_sentences import operator
 from hookcli.report.report import Report
 
+OF_CHECKPOINT = (
+    "pass `use_reentrant=False` to `checkpoint`, or call `requires_grad_()` on its input"
+)
 _ADVICE = {
     "detach": "remove {operator}, or freeze what is in front of it with `requires_grad_(False)`",
     "no_grad": "move the layers out of {operator}, or freeze them with `requires_grad_(False)`",
+    "checkpoint": OF_CHECKPOINT,
     "integer": "use a differentiable form, such as a softmax instead of {operator}",
     "operator": "replace {operator} by operators that autograd supports",
     "function": "return a gradient from its `backward`, for each input that requires grad",

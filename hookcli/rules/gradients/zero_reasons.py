@@ -15,9 +15,12 @@ _CAUSES = {
     "flat": "flat_activation", "one_element": "normalizes_one_value", "zero_factor": "zero_factor",
     "zero_input": "zero_factor",
     "cancelled": "cancelled_gradient", "hook": "gradient_hook", "function": "zero_backward",
-    "zero_state": "zero_state",
+    "zero_state": "zero_state", "dropped": "dropout_of_all", "zero_rows": "zero_rows",
+    "padding": "only_padding",
 }  # fmt: skip
-STOPPING = frozenset({CLIPPED, "masked_gradient", "flat_activation", "zero_factor"})
+STOPPING = frozenset(
+    {CLIPPED, "masked_gradient", "flat_activation", "zero_factor", "dropout_of_all"}
+)
 _SENTENCES = {
     "clipped": "`{what}`{place} clips each of its {count:,} values",
     "masked": "`{what}`{place} selects none of the values that depend on {them}",
@@ -30,6 +33,9 @@ _SENTENCES = {
     "cancelled": "the gradients of several terms cancel{place}",
     "hook": "a hook on {them} returns zeros",
     "function": "the backward of `{what}`{place} returns zeros",
+    "dropped": "dropout{place} has a probability of 1, which sets every value to zero",
+    "zero_rows": "the layer{place} gets a gradient only where its input is zero",
+    "padding": "only tokens of padding_idx={what} get a gradient{place}",
     "zero_state": "only a first step is used{place}, whose state is zero",
 }
 _ADVICE = {
@@ -45,6 +51,10 @@ _ADVICE = {
     "zero_input": "check what makes the input of the layer zero",
     "hook": "remove the hook, or freeze what it is on",
     "function": "return the gradient from the `backward` of `{what}`",
+    "dropped": "pass the probability to drop a value, such as 0.1, not that to keep it",
+    "zero_rows": "check which positions are used: a mask may be inverted, so that only padding is",
+    "padding": "check the mask: `scaled_dot_product_attention` attends where it is True, and "
+    "`nn.MultiheadAttention` where it is False",
     "zero_state": "use more steps; the last step of the reverse direction is the first position",
 }
 

@@ -124,6 +124,9 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
     found = _found(report, CHAINS)
     for one in found:
         first, hidden = one.value["first"], one.value["hidden"]
+        if "layers" in one.value:
+            yield _in_a_row(one)
+            continue
         message = (
             f"no activation is between '{first}' and '{one.target}': both linear layers compute "
             f"one linear map, which the {hidden:,} values in between do not limit"
@@ -136,6 +139,19 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped(NO_BACKWARD)
     elif not found:
         yield _passed(report, "no linear layer follows another one directly")
+
+
+def _in_a_row(one: Measurement) -> RuleFinding:
+    """Return the note on linear layers with only batch norms and dropout in between."""
+    count = one.value["layers"]
+    message = (
+        f"{count} linear layers from '{one.value['first']}' to '{one.target}' have batch norms or "
+        "dropout in between, but no activation: in eval mode they compute one linear map"
+    )
+    return RuleFinding(
+        "fail", one.target, f"after {one.value['first']}", message, place=one.value["place"],
+        severity="note", advice="put an activation between them, or use one linear layer",
+    )  # fmt: skip
 
 
 def _similarity(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -188,11 +204,11 @@ def _shortcuts(report: Report, options: Options) -> Iterator[RuleFinding]:
     doubled, changed = _found(report, DOUBLED), _found(report, CHANGED)
     for one in doubled:
         message = (
-            f"{_subject(one, 'a sum')} adds a tensor {one.value['shape']} to itself: a residual "
-            "connection adds the input of a layer to its output"
+            f"{_subject(one, 'a sum')} adds a tensor {one.value['shape']} to itself: another one "
+            "may be meant, as the input of the layer or the result of another branch"
         )
         yield _note(
-            report, one, "itself", message, "keep the input in another variable, and add it"
+            report, one, "itself", message, "keep the other tensor in a variable, and add it"
         )
     for one in changed:
         message = (
@@ -304,12 +320,13 @@ LINEAR = Rule(
     looks_at="activations",
     says="an activation is between two linear layers",
     computes="Follows the autograd graph from the loss. An nn.Linear whose input only another "
-    "nn.Linear computes is a note: the two are one linear map. Not judged: layers with fewer "
+    "nn.Linear computes is a note: the two are one linear map. So are three and more with nothing "
+    "but nn.BatchNorm1d and nn.Dropout in between, in eval mode. Not judged: layers with fewer "
     "values in between than before and after, as a factorization has, frozen layers, and models "
     "without any activation.",
     formula="W2 (W1 x + b1) + b2 = (W2 W1) x + (W2 b1 + b2)",
     source="Goodfellow et al. 2016, chapter 6: a composition of linear functions is linear",
-    fails="self.fc2(self.fc1(x))",
+    fails="self.fc2(self.fc1(x)); self.fc3(self.norm2(self.fc2(self.norm1(self.fc1(x)))))",
     mend="put an activation between them, or use one linear layer",
     example="{rule: linear_after_linear}",
     needs=lambda options: (BACKWARD, request_probe(CHAINS)),

@@ -42,6 +42,16 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
                 advice="load trained statistics, or do not call `eval()` on it",
             )  # fmt: skip
             continue
+        if momentum == 0:
+            message = (
+                f"the momentum of {names} is 0: the running statistics, with which the model is "
+                "evaluated, stay mean 0 and variance 1"
+            )
+            yield RuleFinding(
+                "fail", target, "no momentum", message, 0, 0, place,
+                advice="use a small momentum, as the default of 0.1",
+            )  # fmt: skip
+            continue
         message = (
             f"the momentum of {names} is {momentum:g}: each batch has {momentum:.1%} of the "
             "running statistics, with which the model is evaluated"
@@ -83,13 +93,16 @@ def _padding(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield findings for masks that hide all but padding, and for vectors of padding."""
     inverted, vectors = rows_with(report, INVERTED, "argument"), rows_with(report, PADDING, "token")
     for name, value in inverted:
+        argument, where = value["argument"], f"'{name}'" if name else "the model"
+        attended = argument == "attn_mask"  # of the function, where True is not hidden
         message = (
-            f"{value['argument']} of '{name}' is inverted: it hides every token but padding, since "
-            "True marks what is hidden"
+            f"{argument} of {where} is inverted: it hides every token but padding, since True "
+            f"marks what is {'attended to' if attended else 'hidden'}"
         )
         yield RuleFinding(
             "fail", name, "inverted", message, place=value["place"],
-            advice="pass `ids == padding_idx`, which is True at padding",
+            advice="pass `ids != padding_idx`, which is False at padding" if attended else
+            "pass `ids == padding_idx`, which is True at padding",
         )  # fmt: skip
     for name, value in vectors:
         message = (
@@ -148,10 +161,11 @@ STATISTICS = Rule(
     looks_at="norms",
     says="running statistics of batch norms are averages over batches",
     computes="Reads the momentum of each batch norm that ran in train mode: 0.9 and more is a "
-    "finding, None is the average over all batches. A batch norm that ran in eval mode inside of a "
+    "finding, and so is 0 with a mean of 0 and a variance of 1, which then never change; None is "
+    "the average over all batches. A batch norm that ran in eval mode inside of a "
     "model in train mode, with a mean of 0, a variance of 1 and no batch counted, is a note: "
     "trained statistics may be loaded later.",
-    formula="momentum < 0.9; not (eval mode and num_batches_tracked = 0)",
+    formula="0 < momentum < 0.9; not (eval mode and num_batches_tracked = 0)",
     source="torch.nn.BatchNorm2d: its momentum is the share of the new batch",
     fails="nn.BatchNorm2d(64, momentum=0.99), as in Keras; self.bn.eval() in forward",
     mend="use the default momentum of 0.1",
@@ -167,9 +181,11 @@ PADDING_RULE = Rule(
     looks_at="padding",
     says="padding has a vector of zeros, and masks hide padding only",
     computes="Looks at embeddings with a padding_idx whose input has padding. A key_padding_mask "
-    "of an attention that is True exactly where there is no padding is a finding. A vector of "
+    "of an attention that is True exactly where there is no padding is a finding, and so is an "
+    "attn_mask of scaled_dot_product_attention that hides exactly these tokens. A vector of "
     "padding that is not zero is a note: it may be loaded, and later layers may hide it.",
-    formula="weight[padding_idx] = 0; key_padding_mask != (ids != padding_idx)",
+    formula="weight[padding_idx] = 0; key_padding_mask != (ids != padding_idx); attn_mask != "
+    "(ids == padding_idx)",
     source="torch.nn.Embedding: the vector at padding_idx is zeros, and gets no gradient; "
     "torch.nn.MultiheadAttention: True is ignored",
     fails="nn.init.normal_(embedding.weight); src_key_padding_mask=(ids != 0)",

@@ -24,11 +24,21 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
     found = rows_with(report, DISCARDED, "place")
     for name, value in found:
         call, place = value["call"], value["place"]
+        if value.get("variable") is not None:
+            message = (
+                f"the result of `{call}` at {place} is never used: nothing reads "
+                f"`{value['variable']}`"
+            )
+            yield RuleFinding(
+                "fail", name, str(call), message, place=place, severity="note",
+                advice="use the result, or remove the call",
+            )  # fmt: skip
+            continue
         what = "module" if call == "from_pretrained" else "tensor"
         message = f"`{call}` at {place} returns a new {what}, which nothing uses: it has no effect"
         yield RuleFinding(
             "fail", name, str(call), message, place=place,
-            advice=f"assign the result, as in `x = x.{call}(...)`",
+            advice=f"assign the result, as in `x = {call if '.' in call else 'x.' + call}(...)`",
         )  # fmt: skip
     if not found:
         yield _passed(
@@ -95,7 +105,8 @@ RESULT = Rule(
     says="no function that only returns a tensor is called without use of its result",
     computes=_CODE + "A statement that only calls a function without side effects, as "
     "`x.masked_fill(mask, value)`, does nothing. Only functions of torch and methods that tensors "
-    "alone have are known.",
+    "alone have are known, and modules of torch without parameters or hooks, as self.dropout(x). "
+    "If the result of a module of torch is in a variable that nothing reads, that is a note.",
     formula="no statement is a call of a function without side effects",
     source="QwenLM/Qwen#933; torch.Tensor: methods that change a tensor end with an underscore",
     fails="mask.masked_fill(pad, float('-inf')) on a line of its own",

@@ -35,13 +35,15 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
             yield _widened(report, one)
             continue
         subject = f"{what} in the loss" if what.startswith("a ") else what
-        message = (
-            f"{subject} broadcasts shapes {first} and {second} to {pairs:,} elements: each "
-            "prediction is combined with each target"
-        )
+        message = f"{subject} broadcasts shapes {first} and {second} to {pairs:,} elements: "
+        if what in _OF_SAMPLES:
+            message += "each sample is combined with every sample"
+        else:
+            message += "each prediction is combined with each target"
         yield RuleFinding(
             "fail", one.target, what, message, pairs, math.prod(first),
-            one.value["place"] or script_line(report, "loss"), advice=_SAME_SHAPE,
+            one.value["place"] or script_line(report, "loss"),
+            advice=_KEPT if what in _OF_SAMPLES else _SAME_SHAPE,
         )  # fmt: skip
     if not found:
         yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
@@ -109,6 +111,8 @@ def _classes(report: Report, options: Options) -> Iterator[RuleFinding]:
 _SAME_SHAPE = (
     "give both the same shape: `squeeze(-1)` for the output, or `unsqueeze(-1)` for the target"
 )
+_OF_SAMPLES = {"a sum", "a quotient"}
+_KEPT = "give both the same shape, as by `keepdim=True`; if all pairs are meant, write `a[:, None]`"
 _FLATTEN = "pass `logits.flatten(0, -2)` and `labels.flatten()`, or `logits.movedim(-1, 1)`"
 _TRANSPOSE = "use `transpose` or `permute` to swap dimensions; `view` and `reshape` do not"
 
@@ -122,8 +126,11 @@ BROADCASTS = Rule(
     computes="Follows the autograd graph from the loss. The operands of mse_loss, smooth_l1_loss "
     "and huber_loss must not broadcast against each other, each along another dimension. Neither "
     "must a difference or product of a column and a row in a loss that is written by hand, if only "
-    "one of the two has a gradient: losses over all pairs of outputs are meant so. A column of "
-    "predictions that is subtracted from several columns of targets is a note.",
+    "one of the two has a gradient: losses over all pairs of outputs are meant so. A sum or "
+    "quotient of [n, 1] and [n] with gradients is a finding, too, if n is the number of samples, "
+    "no line adds the dimension, a function that is not linear follows, and nothing else in the "
+    "loss has a value for each pair, as a matrix product has. A column of predictions that is "
+    "subtracted from several columns of targets is a note.",
     formula="not (shape(output) = [n, 1] and shape(target) = [n]), nor the reverse",
     source="pytorch#16045; torch warns of it in mse_loss and l1_loss, and not in other losses",
     fails="criterion(model(x), y) with outputs of shape [n, 1] and targets of shape [n]",

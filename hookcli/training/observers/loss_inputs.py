@@ -98,7 +98,8 @@ def target_scale(start: torch.Tensor) -> dict[str, float] | None:
             continue
         if 0 < target.numel() <= _MOST and 0 < output.numel() <= _MOST:
             means = [float(one.detach().float().abs().mean()) for one in (target, output)]
-            return dict(zip(("target", "output"), means, strict=True))
+            known = all(map(math.isfinite, means))
+            return dict(zip(("target", "output"), means, strict=True)) if known else None
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -157,6 +159,45 @@ class Tail(nn.Module):
 )
 def test_a_linear_layer_behind_another_one_is_a_note(model, is_found):
     assert found(model) == ([("linear_after_linear", "note")] if is_found else [])
+
+
+def row_of(*between, sizes=(8, 24, 16, 5)):
+    """A layer with an activation, and linear layers with these modules in between."""
+    last = [nn.Linear(*pair) for pair in itertools.pairwise(sizes)]
+    layers = [one for pair in zip(last, between, strict=False) for one in pair]
+    return nn.Sequential(nn.Flatten(0, 1), nn.Linear(8, 8), nn.ReLU(), *layers, last[-1])
+
+
+class WithShortcut(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.ends = nn.Sequential(nn.Linear(8, 8), nn.ReLU()), nn.Linear(8, 5)
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(8) for _ in range(2))
+
+    def forward(self, x):
+        x = self.body(x)
+        x = x + self.second(self.norms[0](self.first(x)))
+        return self.ends(self.norms[1](x))
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (row_of(nn.BatchNorm1d(24), nn.BatchNorm1d(16)), True),
+        (row_of(nn.BatchNorm1d(24), nn.Dropout(0.1)), True),
+        (row_of(nn.Sequential(nn.BatchNorm1d(24), nn.Dropout(0.1)), nn.BatchNorm1d(16)), True),
+        (row_of(nn.BatchNorm1d(24), nn.ReLU()), False),
+        (row_of(nn.BatchNorm1d(24), nn.Sequential(nn.BatchNorm1d(16), nn.GELU())), False),
+        (row_of(nn.LayerNorm(24), nn.LayerNorm(16)), False),  # its deviation is not linear
+        (row_of(nn.BatchNorm1d(24), sizes=(8, 24, 5)), False),  # a head after a norm
+        (row_of(nn.BatchNorm1d(3), nn.BatchNorm1d(16), sizes=(8, 3, 16, 5)), False),  # narrow
+        (WithShortcut(), False),
+    ],
+)
+def test_linear_layers_with_only_norms_in_between_are_a_note(model, is_found):
+    flat = X.flatten(0, 1) if isinstance(model, WithShortcut) else X
+    assert found(model, flat) == ([("linear_after_linear", "note")] if is_found else [])
 
 
 class Contrast(nn.Module):

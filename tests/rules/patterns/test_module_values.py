@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import hookcli
 
@@ -27,12 +28,19 @@ def with_norm(**options):
     [
         ({"momentum": 0.99}, True), ({"momentum": 1.0}, True), ({}, False),
         ({"momentum": None}, False), ({"momentum": 0.5}, False),
-        ({"momentum": 1.0, "track_running_stats": False}, False),
+        ({"momentum": 1.0, "track_running_stats": False}, False), ({"momentum": 0.0}, True),
+        ({"momentum": 0.0, "track_running_stats": False}, False),
     ],
 )  # fmt: skip
-def test_statistics_of_the_last_batch_are_found(options, is_found):
+def test_statistics_that_are_no_averages_are_found(options, is_found):
     expected = [("batch_norm_statistics", "warning", "1")] if is_found else []
     assert found(with_norm(**options)) == expected
+
+
+def test_statistics_that_are_kept_by_a_momentum_of_zero_are_let_be():
+    model = with_norm(momentum=0)
+    model[1].running_mean += torch.arange(8)
+    assert found(model) == []
 
 
 class Frozen(nn.Module):
@@ -194,6 +202,34 @@ def test_padding_is_zero_and_hidden(model, ids, severity):
     report = hookcli.check(model, inputs=ids)
     rows = [row for row in report.checks if row.rule == "padding_tokens" and row.status == "fail"]
     assert [row.severity for row in rows] == ([severity] if severity else [])
+
+
+class Attends(Text):
+    """The same with the function for attention, whose masks are True at what is attended to."""
+
+    def forward(self, ids):
+        x = self.embedding(ids)[:, None]
+        mask = self.mask(ids)[:, None, None]
+        return self.last(F.scaled_dot_product_attention(x, x, x, attn_mask=mask)[:, 0, 0])
+
+
+SHORT = torch.tensor([[1, 2, 3, 0], [5, 6, 0, 0], [7, 8, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("mask", "is_found"),
+    [
+        (lambda ids: ids == 0, True),
+        (lambda ids: torch.zeros(ids.shape).masked_fill(ids != 0, -1e9), True),
+        (lambda ids: ids != 0, False),
+        (lambda ids: torch.arange(4).expand(ids.shape) < 2, False),
+    ],
+)
+def test_an_inverted_mask_of_the_function_for_attention_is_found(mask, is_found):
+    report = hookcli.check(Attends(mask), inputs=SHORT)
+    rows = [row for row in report.checks if row.rule == "padding_tokens" and row.status == "fail"]
+    assert bool(rows) == is_found
+    assert all(row.message.startswith("attn_mask of the model is inverted") for row in rows)
 
 
 class Squeezed(nn.Module):

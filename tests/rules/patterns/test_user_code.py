@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -64,6 +66,71 @@ class Used(Base):
         return y.squeeze()
 
 
+class LostModules(nn.Module):
+    """An activation and a branch whose results nothing reads, and a lost dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.relu = nn.Linear(8, 8), nn.ReLU()
+        self.branch, self.drop = nn.Sequential(nn.Linear(8, 8), nn.Tanh()), nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.net(x) + self.branch(x)
+        activated = self.relu(y)  # noqa: F841
+        largest = self.branch(x.amax(0, keepdim=True))  # noqa: F841
+        self.drop(y)
+        return y
+
+
+class Counts(nn.ReLU):
+    """A module of the user, which may do more than return a tensor."""
+
+
+@contextmanager
+def captured(module):
+    """As features are read; the hook is removed before the run ends."""
+    handle = module.register_forward_hook(lambda *_: None)
+    yield
+    handle.remove()
+
+
+class KeptModules(nn.Module):
+    """Results that nothing reads, of modules that have an effect, or that did not run."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.relu, self.inside = nn.Linear(8, 8), nn.ReLU(), nn.ReLU(inplace=True)
+        self.norm, self.counts, self.seen = nn.BatchNorm1d(8), Counts(), nn.Tanh()
+        self.seen.register_forward_hook(lambda *_: None)
+        self.mark = nn.Identity()
+        self.probe, self.never, self.kept = nn.Linear(8, 8), nn.Linear(8, 8), nn.Tanh()
+        self.probe(torch.zeros(1, 8))  # as for lazy modules
+
+    def forward(self, x):
+        y = self.net(x) * 1
+        changed = self.inside(y)  # noqa: F841
+        warmed = self.norm(y.detach())  # noqa: F841
+        counted = self.counts(y)  # noqa: F841
+        _ = self.relu(y)
+        with captured(self.kept):
+            self.kept(y)
+        self.mark(y)
+        self.probe(y)  # its parameters get no gradient
+        self.seen(y)
+        self.norm(y)
+        activated = self.relu(y)
+        if y.dim() > 2:
+            other = self.never(y)  # noqa: F841
+        first, second = self.relu(y), self.relu(-y)  # noqa: F841
+        total = self.relu(y)
+        total += 1
+
+        def late():
+            return activated
+
+        return y + late() + first
+
+
 class Reversal(nn.Module):
     def forward(self, x):
         return x
@@ -95,9 +162,9 @@ class Read(Base):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:30"]),
-        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:44",
-                           "`relu` at tests/rules/patterns/test_user_code.py:35"]),
+        (LostMask(), ["`masked_fill` at tests/rules/patterns/test_user_code.py:32"]),
+        (LostInHelpers(), ["`clamp` at tests/rules/patterns/test_user_code.py:46",
+                           "`relu` at tests/rules/patterns/test_user_code.py:37"]),
         (Used(), []),
     ],
 )  # fmt: skip
@@ -155,3 +222,12 @@ def test_a_list_that_multiplies_a_new_module_is_a_note():
     )  # fmt: skip
     assert found(SharedOnPurpose()) == []
     assert found(Several()) == []
+
+
+def test_results_of_modules_that_nothing_uses_are_found():
+    rows = [(row.severity, row.message.split(" at ")[0]) for row in found(LostModules())]
+    assert rows == [
+        ("note", "the result of `self.relu`"), ("note", "the result of `self.branch`"),
+        ("warning", "`self.drop`"),
+    ]  # fmt: skip
+    assert found(KeptModules()) == []

@@ -55,6 +55,57 @@ def test_losses_whose_shapes_are_meant_pass(loss):
     assert judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8), loss).status == "pass"
 
 
+def shares(z):
+    return z[:, :4].exp().sum(1, keepdim=True), z[:, 4:].exp().sum(1)
+
+
+@pytest.mark.parametrize(
+    ("loss", "what"),
+    [
+        (lambda a, b: -torch.log(a / (a + b)).mean(), "a sum"),
+        (lambda a, b: (b + a.log()).square().sum() / 5, "a sum"),
+        (lambda a, b: -(a / b).log().mean(), "a quotient"),
+        (lambda a, b: (2 * (a.view(-1) + b.view(-1, 1))).sqrt().mean(1).sum(), "a sum"),
+    ],
+)
+def test_a_loss_that_combines_a_column_with_a_row_of_samples_is_found(loss, what):
+    model = nn.Sequential(nn.Linear(8, 8), Do(lambda z: loss(*shares(z))))
+    row = judged(model, "loss_broadcasts", torch.randn(5, 8))
+    assert row.status == "fail"
+    assert row.message.startswith(f"{what} in the loss broadcasts shapes [5")
+    assert row.message.endswith("to 25 elements: each sample is combined with every sample")
+
+
+def distances(z):
+    sizes = z.square().sum(1, keepdim=True)
+    return (sizes + z.square().sum(1) - 2 * (z @ z.T)).clamp_min(0)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda z, a, b: -torch.log(a[:, 0] / (a[:, 0] + b)).mean(),
+        lambda z, a, b: -torch.log(a / (a + b[:, None])).mean(),
+        lambda z, a, b: (a + b[None]).log().mean(),  # the line writes the dimension
+        lambda z, a, b: (b.unsqueeze(1) + a[:, 0]).log().mean(),
+        lambda z, a, b: distances(z).mean(),
+        lambda z, a, b: torch.exp(-distances(z)).mean().sqrt(),
+        lambda z, a, b: (distances(z) * (1 - torch.eye(5))).sum(),
+        lambda z, a, b: ((a + b) * torch.rand(5, 5)).mean(),  # a weight for each pair
+        lambda z, a, b: F.relu(a + b - torch.rand(5, 5)).mean(),  # a cost for each pair
+        lambda z, a, b: torch.where(torch.eye(5) > 0, 0.0, a + b).mean(),
+        lambda z, a, b: (a + z.exp().sum(0)[:5]).mean(),  # features, not samples
+        lambda z, a, b: (a - 2 * (a + b) / 3).mean(),  # the mean over the samples, too
+        lambda z, a, b: a + b,  # a value for each pair is the output
+    ],
+)
+def test_losses_that_mean_all_pairs_of_samples_pass(loss):
+    model = nn.Sequential(nn.Linear(8, 8), Do(lambda z: loss(z, *shares(z))))
+    assert judged(model, "loss_broadcasts", torch.randn(5, 8)).status == "pass"
+    if model(torch.randn(5, 8)).dim():
+        assert judged(model, "loss_broadcasts", torch.randn(5, 8), "mean").status == "pass"
+
+
 class Between(nn.Module):
     """A function between two layers for sequences of 6 steps with 8 features."""
 

@@ -6,12 +6,15 @@ The expected figures are worked out by hand.
 from __future__ import annotations
 
 import copy
+import functools
 import math
+import warnings
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset, WeightedRandomSampler
 
 from tests.rules.training.test_script_mistakes import findings, judged
@@ -1068,6 +1071,16 @@ def test_a_part_that_runs_under_no_grad_is_told_with_its_cause():
 
     [message] = found(train_with(without_graph), "grad_exists")
     assert message == "0.weight, 0.bias got no gradient: 'encoder' runs under torch.no_grad"
+    reentrant = functools.partial(checkpoint, use_reentrant=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of the inputs of the first one
+        [message] = found(train_with(reentrant), "grad_exists")
+    assert message == (
+        "0.weight, 0.bias got no gradient: 'encoder' runs in a reentrant checkpoint, and no input "
+        "of it requires grad"
+    )
+    assert not found(train_with(lambda encoder, x: reentrant(encoder, x.requires_grad_())),
+                     "grad_exists")  # fmt: skip
     [message] = found(train_with(lambda encoder, x: encoder(x).detach()), "grad_exists")
     assert message == "0.weight, 0.bias got no gradient: the loss does not reach them"
     assert found(train_with(lambda encoder, x: encoder(x)), "grad_exists") == []

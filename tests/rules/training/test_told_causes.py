@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from hookcli.formats.parts.verdict import nothing_in_steps
+from hookcli.report.encode import training_to_json
 from tests.rules.training.test_script_mistakes import findings, first, judged
 
 
@@ -465,6 +468,11 @@ def test_targets_far_from_the_outputs_are_named_if_the_loss_does_not_fall():
     [message] = findings(judged(far(5e4, spread=0.02)), "loss_falls")
     assert message.startswith("the targets of the loss are about 2.5e+05 in size, the outputs ")
     assert findings(judged(far(1.0)), "loss_falls") == []
+
+
+def test_targets_that_are_not_finite_have_no_size():
+    report = json.loads(training_to_json(judged(far(float("nan")))))
+    assert report["first_non_finite"] is not None
 
 
 def test_models_of_one_optimizer_have_the_same_steps():

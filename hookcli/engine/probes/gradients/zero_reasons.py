@@ -58,8 +58,16 @@ _FACTORS: dict[str, dict[int, str]] = {
     "ConvolutionBackward0": {0: "weight", 1: "input"},
     "LinearBackward0": {0: "weight", 1: "input"},
 }
+_EMBEDDING = "EmbeddingBackward0"
+_TERMS = (_FACTORS.keys() - {"MulBackward0", "LinearBackward0"}) | {_EMBEDDING}  # sums of products
 # The arguments of layers that are weights: what multiplies them is the input of the layer.
 _INPUTS = {"AddmmBackward0": 2, "ConvolutionBackward0": 1, "LinearBackward0": 1}
+_CONVOLUTION = "ConvolutionBackward0"
+_DROPOUT = {"dropout", "dropout1d", "dropout2d", "dropout3d"}
+_VIEWS = {
+    "ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "SqueezeBackward0",
+    "SqueezeBackward1", "UnsqueezeBackward0", "TransposeBackward0",
+}  # fmt: skip
 _RECURRENT = ("MkldnnRnnLayer",)  # one call for each layer and direction
 _HIDDEN_WEIGHT = 2  # the argument that multiplies the state
 _SUMS = {"AddmmBackward0": 0, "ConvolutionBackward0": 2, "AddBackward0": None,
@@ -74,10 +82,14 @@ class Zeros(NamedTuple):
 
 
 class _Lines(TorchFunctionMode):
-    """Notes which operator of the user's code made the nodes with which numbers."""
+    """Notes which operator of the user's code made the nodes with which numbers.
+
+    `dropping` are the numbers of the nodes of a dropout of every value.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.dropping: set[int] = set()
         self._starts: list[int] = []
         self._ends: list[tuple[int, str | None]] = []
 
@@ -88,6 +100,10 @@ class _Lines(TorchFunctionMode):
         if end > start and (not self._starts or start > self._starts[-1]):
             self._starts.append(start)
             self._ends.append((end, places.of_frame(sys._getframe(1))))
+        if getattr(func, "__name__", "") in _DROPOUT:
+            given = (kwargs or {}).get("p", args[1] if len(args) > 1 else None)
+            if isinstance(given, int | float) and given == 1:
+                self.dropping.update(range(start, end))
         return result
 
     def of(self, node: Any) -> str | None:
@@ -113,9 +129,11 @@ class Backward:
     """What the nodes of a graph did in one backward.
 
     `users` are the nodes that use the result of each node, with the position of the argument.
+    `grads` are what the sums of products got that passed on zeros to an argument.
     """
 
     zeros: dict[Any, Zeros]
+    grads: dict[Any, torch.Tensor] = field(default_factory=dict)
     users: dict[Any, list[tuple[Any, int]]] = field(default_factory=dict)
 
     def stops(self, leaf: Any) -> Iterator[tuple[Any, int]]:
@@ -218,15 +236,20 @@ def _backward(again: Rerun, loss: torch.Tensor, nodes: Any) -> Backward:
                 if behind is not None:
                     done.users.setdefault(behind, []).append((node, argument))
             if node.next_functions:
-                stack.callback(node.register_hook(_noting(node, done.zeros)).remove)
+                stack.callback(node.register_hook(_noting(node, done)).remove)
         again.backward_from(loss, retain_graph=True)  # what nodes saved is read later
     return done
 
 
-def _noting(node: Any, zeros: dict[Any, Zeros]) -> Any:
+def _noting(node: Any, done: Backward) -> Any:
+    is_product = node.name() in _TERMS
+
     def hook(to_inputs: Any, to_outputs: Any) -> None:
         got = any(_has_value(grad) for grad in to_outputs)
-        zeros[node] = Zeros(got, tuple(_has_value(grad) for grad in to_inputs))
+        passed = tuple(_has_value(grad) for grad in to_inputs)
+        done.zeros[node] = Zeros(got, passed)
+        if is_product and got and not all(passed):
+            done.grads[node] = to_outputs[0]
 
     return hook
 
@@ -250,7 +273,10 @@ def _of_stops(
             several = len(stops) > 1 or len(done.users.get(leaf, ())) > 1
             why, what, count = ("hook" if node in own and not several else "cancelled"), "", 0
         else:
-            why, what, count = _why(node, argument, names)
+            why, what, count = _why(node, argument, names, done.grads.get(node))
+            dropping = _dropping(node, argument, why, lines)
+            if dropping is not None:
+                why, what, count, where = "dropped", "", 0, lines.of(dropping) or where
         if not why:
             return None
         reasons.add(ZeroCause(why, what, where, layer, count))
@@ -258,7 +284,21 @@ def _of_stops(
     return next(iter(reasons)) if len(kinds) == 1 and reasons else None
 
 
-def _why(node: Any, argument: int, names: dict[int, str]) -> tuple[str, str, int]:
+def _dropping(node: Any, argument: int, why: str, lines: _Lines) -> Any:
+    """Return the node of a dropout of every value that made the factor zero; None if none did."""
+    if why == "zero_input":
+        inputs = min(_FACTORS[node.name()])
+        node = node.next_functions[inputs][0]
+        while node is not None and node.name() in _VIEWS:
+            node = node.next_functions[0][0]
+    elif why != "zero_factor":
+        return None
+    return node if node is not None and node._sequence_nr() in lines.dropping else None
+
+
+def _why(
+    node: Any, argument: int, names: dict[int, str], grad: torch.Tensor | None
+) -> tuple[str, str, int]:
     """Return the reason why a node passed on zeros; "" if it is not known."""
     name = node.name()
     if isinstance(node, BackwardCFunction):
@@ -274,7 +314,9 @@ def _why(node: Any, argument: int, names: dict[int, str]) -> tuple[str, str, int
             return _flat(node, _FLAT[name])
         factor = _FACTORS.get(name, {}).get(argument)
         if factor is not None:
-            return _factor(node, argument, getattr(node, f"_saved_{factor}"), names)
+            return _factor(node, argument, getattr(node, f"_saved_{factor}"), names, grad)
+        if name == _EMBEDDING:
+            return _of_embedding(node, grad)
     except (AttributeError, RuntimeError):  # not saved, or changed in place
         return "", "", 0
     if name in _SUMS and _SUMS[name] in {argument, None}:
@@ -305,16 +347,55 @@ def _flat(node: Any, name: str) -> tuple[str, str, int]:
 
 
 def _factor(
-    node: Any, argument: int, factor: torch.Tensor | None, names: dict[int, str]
+    node: Any,
+    argument: int,
+    factor: torch.Tensor | None,
+    names: dict[int, str],
+    grad: torch.Tensor | None,
 ) -> tuple[str, str, int]:
-    """Return that the other factor of a product is zero, or that the terms of the sum cancel."""
+    """Return that the other factor of a product is zero, or that the terms of the sum cancel.
+
+    If each term is zero, although neither the factor nor the gradient is, no terms cancel.
+    """
     if factor is None:
         return "", "", 0
     if _has_value(factor):
-        return ("", "", 0) if node.name() == "MulBackward0" else ("cancelled", "", 0)
+        if node.name() not in _TERMS or grad is None:
+            return "", "", 0
+        if _has_value(_sum_of_sizes(node, argument, factor, grad)):
+            return "cancelled", "", 0
+        is_weight = _INPUTS.get(node.name()) == argument
+        return ("zero_rows", "", 0) if is_weight else ("", "", 0)
     if _INPUTS.get(node.name()) == argument and factor.data_ptr() not in names:
         return "zero_input", "", factor.numel()
     return "zero_factor", names.get(factor.data_ptr(), ""), factor.numel()
+
+
+def _sum_of_sizes(
+    node: Any, argument: int, factor: torch.Tensor, grad: torch.Tensor
+) -> torch.Tensor:
+    """Return the sums that a product passes on, of the absolute values of their terms."""
+    grad, factor = grad.abs(), factor.abs()
+    if node.name() != _CONVOLUTION:
+        turned = factor.transpose(-2, -1)
+        is_first = argument == min(_FACTORS[node.name()])
+        return grad @ turned if is_first else turned @ grad
+    made = torch.ops.aten.convolution_backward(
+        grad, node._saved_input.abs(), node._saved_weight.abs(), None, node._saved_stride,
+        node._saved_padding, node._saved_dilation, node._saved_transposed,
+        node._saved_output_padding, node._saved_groups, [argument == 0, argument == 1, False],
+    )  # fmt: skip
+    result: torch.Tensor = made[argument]
+    return result
+
+
+def _of_embedding(node: Any, grad: torch.Tensor | None) -> tuple[str, str, int]:
+    """Return that only padding has a gradient, of which an embedding passes on none."""
+    indices, padding = node._saved_indices, node._saved_padding_idx
+    if grad is None or not 0 <= padding < int(node._saved_weight_sym_argsize_0):
+        return "", "", 0
+    others = grad.reshape(indices.numel(), -1)[indices.flatten() != padding]
+    return ("cancelled", "", 0) if _has_value(others) else ("padding", str(int(padding)), 0)
 
 
 def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:

@@ -239,23 +239,49 @@ def _doubled(
 def _chains(
     nodes: list[Node], users: dict[Node, list[Node]], owners: NodeOwners, calls: dict[int, Call]
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield each nn.Linear that only another nn.Linear feeds, if that is no bottleneck."""
+    """Yield each nn.Linear that only another nn.Linear feeds, if that is no bottleneck.
+
+    Yield the last of three or more, too, if batch norms and dropout are in between, but nothing
+    else is. In eval mode, these are linear as well.
+    """
+    feeds: dict[Node, Node] = {}  # the linear layer before each, also through batch norms
     for node in nodes:
-        argument, weight = LINEAR.get(node.name(), (0, 0))
-        if not weight:
+        if node.name() not in LINEAR:
             continue
-        before = node.next_functions[argument][0]
-        while before is not None and before.name() in VIEWS and len(users[before]) == 1:
-            before = before.next_functions[0][0]
-        if before is None or before.name() not in LINEAR or len(users[before]) != 1:
+        behind = node.next_functions[LINEAR[node.name()][0]][0]
+        direct = True
+        while behind is not None and len(users[behind]) == 1 and behind.name() not in LINEAR:
+            if behind.name() not in VIEWS:
+                if not _is_linear_in_eval(behind, owners, calls):
+                    break
+                direct = False
+            behind = behind.next_functions[0][0]
+        if behind is None or behind.name() not in LINEAR or len(users[behind]) != 1:
             continue
-        first, second = (_weight(one) for one in (before, node))
-        kinds = [place_of(one, owners, calls) for one in (before, node)]
+        first, second = (_weight(one) for one in (behind, node))
+        kinds = [place_of(one, owners, calls) for one in (behind, node)]
         if first is None or second is None or any(kind[2][0] != "Linear" for kind in kinds):
             continue
         hidden, narrow = first.shape[0], min(first.shape[1], second.shape[0])
         if hidden >= narrow and second.shape[1] == hidden and first is not second:
-            yield node, {"first": kinds[0][0], "hidden": hidden}
+            feeds[node] = behind
+            if direct:
+                yield node, {"first": kinds[0][0], "hidden": hidden}
+    for node in feeds.keys() - feeds.values():
+        row = [node]
+        while row[-1] in feeds:
+            row.append(feeds[row[-1]])
+        if len(row) > 2:
+            name, width = place_of(row[-1], owners, calls)[0], shape_of_node(row[-1])
+            yield node, {"first": name, "hidden": (width or (0,))[-1], "layers": len(row)}
+
+
+def _is_linear_in_eval(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> bool:
+    """Return whether a node is of a batch norm or of a dropout layer of torch."""
+    kind = place_of(node, owners, calls)[2][0] or ""
+    if node.name() in _BATCH_NORMS:
+        return kind == "BatchNorm1d"
+    return kind == "Dropout" and node.name() in {"MulBackward0", "NativeDropoutBackward0"}
 
 
 def _weight(node: Node) -> torch.Tensor | None:

@@ -1,8 +1,9 @@
 """Shapes in the autograd graph of a loss that show a mistake: no further forward is needed.
 
 Two tensors that broadcast against each other in a loss, such as [16, 1] and [16], make [16, 16]
-terms. A view that swaps the sizes of two dimensions does not swap the dimensions. cross_entropy
-reads the classes from dimension 1, and a linear layer has them in the last one.
+terms; so do a sum and a quotient of two values of each sample. A view that swaps the sizes of two
+dimensions does not swap the dimensions. cross_entropy reads the classes from dimension 1, and a
+linear layer has them in the last one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from hookcli.engine.probes.trainability.loss_graph import (
     nodes_behind,
     place_of,
 )
+from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
-from hookcli.models.nested import argument_leaves
+from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -41,6 +43,7 @@ _LOSSES = {
 _DIFFERENCES = {
     "SubBackward0": "a difference", "MulBackward0": "a product", "RsubBackward0": "a difference",
 }  # fmt: skip
+_SUMS = {"AddBackward0": "a sum", "DivBackward0": "a quotient"}
 # From a loss to what it compares: these keep the shape of their input, or reduce it.
 _TAIL = SAME_VALUES | {
     f"{name}Backward0"
@@ -49,6 +52,11 @@ _TAIL = SAME_VALUES | {
         "Exp", "Where", "Rsub", "Maximum", "Minimum",
     )
 } | {"RsubBackward1", "MeanBackward1", "SumBackward1", "ClampBackward1"}  # fmt: skip
+_SCALES = {"MulBackward0", "DivBackward0"}
+_LINEAR_TAIL = SAME_VALUES | {
+    "MeanBackward0", "MeanBackward1", "SumBackward0", "SumBackward1", "AddBackward0",
+    "SubBackward0", "RsubBackward0", "RsubBackward1", "NegBackward0",
+}  # fmt: skip
 _VIEWS = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0"}
 _IN_ORDER = _VIEWS | {
     "CloneBackward0", "AliasBackward0", "UnsqueezeBackward0", "SqueezeBackward0",
@@ -186,6 +194,78 @@ def _compared(
             todo += [behind for behind, _ in node.next_functions]
         elif name in _TAIL:
             todo += [behind for behind, _ in node.next_functions]
+
+
+def _summed(start: torch.Tensor, given: Sequence[Shape]) -> Iterator[tuple[Node, str, Any]]:
+    """Yield sums and quotients of [n, 1] and [n], where n is the number of samples.
+
+    Both have a gradient. Sums over all pairs are meant if a line writes the dimension, as
+    `a[:, None] + b`, or if something with a value for each pair joins them, as the products in
+    squared distances. The mean over all pairs of a sum is that over the samples: a function that
+    is not linear must come after it.
+    """
+    todo = [(start.grad_fn, False)]
+    seen: set[tuple[Node, bool]] = set()
+    for node, bent in todo:  # grows meanwhile
+        if node is None or (node, bent) in seen or len(seen) > _LONGEST_TAIL:
+            continue
+        seen.add((node, bent))
+        name, made = node.name(), _shape(node)
+        if name in _SUMS and (shapes := _column_and_row(node, given)) is not None:
+            if bent or name != "AddBackward0":
+                yield node, _SUMS[name], shapes
+        elif name in _TAIL | _SUMS.keys():
+            is_square = made is not None and len(made) == 2 and made[0] == made[1]
+            if made is None or not is_square or not _has_pairs(node, made):
+                bends = bent or not _is_linear(node)
+                todo += [(behind, bends) for behind, _ in node.next_functions]
+
+
+def _is_linear(node: Node) -> bool:
+    """Return whether a node is a sum, a mean, or a product with a constant."""
+    graded = [behind for behind, _ in node.next_functions if behind is not None]
+    return node.name() in _LINEAR_TAIL or (node.name() in _SCALES and len(graded) == 1)
+
+
+def _column_and_row(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:
+    operands = [_operand(node, argument) for argument in range(len(node.next_functions))]
+    made = _shape(node)
+    if made is None or len(operands) != 2 or any(behind is None for behind, _ in operands):
+        return None
+    if len(made) != 2 or made[0] != made[1] or made[0] < 2:
+        return None
+    samples = made[0]
+    if {shape for _, shape in operands} != {(samples, 1), (samples,)}:
+        return None
+    if any(hasattr(behind, "variable") or _is_indexed(behind) for behind, _ in operands):
+        return None
+    first, second = operands[0][1], operands[1][1]
+    known = any(shape[:1] == (samples,) for shape in given)
+    return (first, second) if known and first is not None and second is not None else None
+
+
+def _is_indexed(node: Node) -> bool:
+    """Return whether a dimension was added, as by `None` in an index."""
+    return bool(node.name() in {"UnsqueezeBackward0", "SliceBackward0"})
+
+
+def _has_pairs(node: Node, made: Shape) -> bool:
+    """Return whether an operand may have a value for each pair that no broadcast has made."""
+    todo, seen = [node], {node}
+    for one in todo:  # grows meanwhile
+        if one.name() == "WhereBackward0":  # its condition may choose pairs
+            return True
+        for argument, (behind, _) in enumerate(one.next_functions):
+            if behind is None:
+                constant = getattr(one, "_saved_other" if argument else "_saved_self", None)
+                if constant is None or tuple(constant.shape) == made:
+                    return True
+            elif behind not in seen and _operand(one, argument)[1] == made:
+                if behind.name() not in _TAIL | _SUMS.keys() or len(todo) > _LONGEST_TAIL:
+                    return True
+                seen.add(behind)
+                todo.append(behind)
+    return False
 
 
 def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> Iterator[Any]:
@@ -334,6 +414,7 @@ class GraphShapes(GraphWatcher):
         super().__init__(measurements, probes)
         self._inputs: list[torch.Tensor] = []
         self._seen: list[Measurement] = []
+        self._outputs: set[Shape] = set()
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
@@ -351,6 +432,12 @@ class GraphShapes(GraphWatcher):
         elif RESHAPED in self._probes and call.order <= _FIRST_CALLS:
             with where_possible():
                 self._look_at_input(call, batch)
+
+    def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
+        """Note the shapes of the outputs."""
+        if not self._has_looked:
+            plain = [tensor for _, tensor, _ in leaves(output) if not tensor.is_nested]
+            self._outputs = {tuple(tensor.shape) for tensor in plain}
 
     def _look_at_input(self, call: Call, batch: CallInputs) -> None:
         """Find an input of the model that reaches a layer with its sizes in another order.
@@ -375,11 +462,15 @@ class GraphShapes(GraphWatcher):
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         given = [tuple(tensor.shape) for tensor in self._inputs]
+        outputs, self._outputs = self._outputs, set()
         self.measurements += self._seen[:_MOST]
         self._inputs, self._seen = [], []
         if BROADCASTS in self._probes:
             for node, what, (first, second) in self._known(_compared(start, given)):
                 self._add(BROADCASTS, node, owners, calls, what, first, second)
+            for node, what, (first, second) in self._known(_summed(start, given)):
+                if _shape(node) not in outputs:  # the model returns all pairs
+                    self._add(BROADCASTS, node, owners, calls, what, first, second)
         if RESHAPED in self._probes:
             for node, shapes in self._known(_views(start, owners, calls)):
                 self._add(RESHAPED, node, owners, calls, "a view", *shapes)

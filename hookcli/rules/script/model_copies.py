@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hookcli.report.findings import Severity
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
@@ -19,7 +20,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
             "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
-            "error" if fact.kind == "trained_copy" else None,
+            _severity(fact),
             cause="optimizer_model" if fact.kind == "trained_copy" else "", advice=advice,
         )  # fmt: skip
     if not found:
@@ -29,6 +30,13 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "models that are only called are up to date, and in eval mode",
             "no model is called that no optimizer has",
         )
+
+
+def _severity(fact: ScriptFact) -> Severity | None:
+    """Return the severity of a fact; None for that of the rule."""
+    if fact.kind == "trained_copy":
+        return "error"
+    return "note" if fact.kind == "same_model" and not fact.values["calls"] else None
 
 
 def _stale(fact: ScriptFact) -> tuple[str, str]:

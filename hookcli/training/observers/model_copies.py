@@ -107,7 +107,8 @@ class ModelCopies(Observer):
             if 3 * (root.graphless + root.evaluations) >= root.calls > 0:
                 place = places.of_class(type(root.root))
                 record = next((one for one in self.seen.records if one.root is root), None)
-                self.facts.add("same_model", copy, place, record=record, of=trained)
+                many = root.graphless  # in train mode: those in eval mode may be a validation
+                self.facts.add("same_model", copy, place, record=record, of=trained, calls=many)
 
     def _twin_of(self, root: RootWatch) -> RootWatch | None:
         """Return a trained root, or a part of one, with the same names and shapes."""

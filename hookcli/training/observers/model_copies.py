@@ -154,11 +154,10 @@ class ModelCopies(Observer):
         self._find_same()
 
     def _may_be_forgotten(self, known: _Copy) -> bool:
-        """Return whether the script writes no weights, or those of another copy in its place."""
+        """Return whether the script writes the weights of another copy, or none at all."""
         others = (other for other in self._copies.values() if other is not known)
-        return not may_write_weights() or any(
-            other.changed and _is_updated(other.root.name) for other in others
-        )
+        follows = any(other.changed and _is_updated(other.root.name) for other in others)
+        return follows or not may_write_weights()
 
     def _find_trained_copy(self) -> None:
         """Add that copies of the optimizer's model get the gradients, and it is never called."""

@@ -57,6 +57,7 @@ PRODUCTS: dict[str, int] = {
 
 # Tests with a long list of cases, each with N: a push runs the first of each N cases.
 LISTS: dict[str, int] = {
+    "tests/training/test_children.py::test_what_was_seen_of_a_process_that_is_killed_is_kept": 2,
     # Each compiles a model several times.
     "tests/engine/test_compiled_layers.py::"
     "test_figures_are_those_of_the_model_without_the_compiler": 3,
@@ -103,6 +104,56 @@ LISTS: dict[str, int] = {
 
 # Tests that run at night only, each with what holds nearly the same on a push.
 NIGHTLY: dict[str, str] = {
+    "tests/fuzz/test_fuzz.py::test_no_case_of_a_fixed_seed_fails": (
+        "the other tests of its file; `make nightly` runs the fuzzer too"
+    ),
+    "tests/fuzz/test_fuzz.py::test_the_checks_find_what_a_command_must_not_do": (
+        "the other tests of its file"
+    ),
+    "tests/fuzz/test_fuzz.py::"
+    "test_every_target_has_its_share_and_a_number_gives_the_same_case_each_time": (
+        "the other tests of its file"
+    ),
+    "tests/training/test_flat_ranks.py::"
+    "test_a_flat_parameter_has_the_norm_of_all_that_it_consists_of": (
+        "tests/training/test_joined_ranks.py, with FSDP2"
+    ),
+    "tests/training/test_flat_ranks.py::test_two_stages_of_a_rank_are_in_one_record": (
+        "tests/training/test_joined_ranks.py, with FSDP2"
+    ),
+    "tests/training/test_flat_ranks.py::test_a_norm_that_begins_as_a_copy_is_no_expert": (
+        "tests/training/test_joined_ranks.py, with FSDP2"
+    ),
+    "tests/training/test_flat_ranks.py::test_nobody_else_is_accused": (
+        "tests/training/test_joined_ranks.py, with FSDP2"
+    ),
+    "tests/training/compiled/test_neutral_steps.py::"
+    "test_a_difference_is_found_and_its_size_is_told": (
+        "test_what_two_plain_runs_show of its file"
+    ),
+    "tests/worker/test_progress.py::test_probes_of_rules": "the other tests of its file",
+    "tests/distributed/test_faults.py::"
+    "test_a_rank_that_hangs_ends_with_all_others_at_the_timeout": ("the other tests of its file"),
+    "tests/cli/test_snapshot.py::test_a_model_of_two_thousand_modules_has_a_readable_file": (
+        "the other tests of its file"
+    ),
+    "tests/cli/watch/test_watch.py::test_a_missing_module_is_waited_for": (
+        "the other tests of its file"
+    ),
+    "tests/cli/watch/test_watch.py::test_two_models_of_a_diff_are_watched": (
+        "the other tests of its file"
+    ),
+    "tests/cli/watch/test_watch.py::test_findings_that_appear_and_go_are_told": (
+        "test_a_line_tells_what_each_edit_changed of its file"
+    ),
+    "tests/cli/following/test_killed_and_followed.py::"
+    "test_a_page_is_written_again_as_the_training_goes": ("the other tests of its file"),
+    "tests/models/test_lazy_compiler.py::test_an_imported_compiler_stays": (
+        "the other tests of its file"
+    ),
+    "tests/models/test_lazy_compiler.py::test_attributes_are_set_on_the_real_module": (
+        "the other tests of its file"
+    ),
     "tests/benchmarks/test_pieces.py::test_one_tool_on_one_sample": "the other tests of its file",
     "tests/cli/test_huge.py::test_405_billion_parameters_are_inspected_in_a_gigabyte": (
         "tests/engine/test_fake.py, with small models"

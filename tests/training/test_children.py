@@ -132,7 +132,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_what_was_seen_of_a_process_that_is_killed_is_kept(method, tmp_path):
     (tmp_path / "s.py").write_text(KILLED)
     done = run_cli("run", "-o", "run.json", "s.py", method, cwd=tmp_path, real=True)

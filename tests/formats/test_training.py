@@ -14,6 +14,7 @@ from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
 from hookcli.formats.names import columns_of, sorts_of
 from hookcli.formats.registry import FORMATS, formats_of
+from hookcli.formats.training import facts
 from hookcli.formats.training.facts import title
 from hookcli.formats.training.summary import render as summary
 from hookcli.formats.view import View
@@ -534,3 +535,10 @@ def test_check_judges_a_saved_training(tmp_path):
     assert lines[-1] == "FAILED: 1 failed, 1 passed"
     (judged,) = json.loads((tmp_path / "c.json").read_text())["records"]
     assert [row["rule"] for row in judged["checks"]] == ["finite_steps", "optimizer_steps"]
+
+
+def test_the_loss_of_joined_ranks_has_their_mean():
+    rows = [step_row(0, False, loss=0.5), step_row(1, False, loss=0.25)]
+    assert facts._loss(rows) == "loss 0.5 → 0.25"
+    rows[1] = dataclasses.replace(rows[1], mean_loss=0.125)
+    assert facts._loss(rows) == "loss 0.5 → 0.25 (mean of the ranks 0.5 → 0.125)"

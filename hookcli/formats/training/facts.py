@@ -141,6 +141,15 @@ def _micro_steps(rows: Sequence[StepRow]) -> str:
 
 
 def _loss(rows: Sequence[StepRow]) -> str:
+    """Return the loss; of joined ranks that of the first one, and the mean of all."""
+    own = _own_loss(rows)
+    if not own or all(row.mean_loss is None for row in rows):
+        return own
+    means = [row.loss if row.mean_loss is None else row.mean_loss for row in rows]
+    return f"{own} ({_change('mean of the ranks', means)})"
+
+
+def _own_loss(rows: Sequence[StepRow]) -> str:
     losses = [row.loss for row in rows if row.loss is not None]
     text = _change("loss", losses)
     bad = sum(isinstance(loss, str) for loss in losses)

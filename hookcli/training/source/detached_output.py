@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
@@ -13,19 +14,20 @@ from hookcli.training.source.frame_source import body_of, own_nodes, tree_of, va
 
 # What has no graph: methods and attributes of a tensor, and functions that copy its values.
 _OF_TENSOR = {"detach", "detach_", "data", "item", "tolist", "numpy"}
+_EVALUATION = re.compile(r"eval|valid|test|predict|infer|sample|log", re.IGNORECASE)
 _FUNCTIONS = {"tensor", "from_numpy", "array", "asarray"}
 
 
 def detached_output(frame: FrameType, model: Any) -> str | None:
     """Return the first line that detaches an output of a model, as "train.py:12: net(x).detach()".
 
-    It is one only if no use of any output, in the file of this frame, has a graph. Outputs are
-    followed to a variable, not further.
+    It is one only if no use of any output has a graph, in the function of this frame and in those
+    of its file that it calls, without evaluations. Outputs are followed to a variable, not further.
     """
     filename = frame.f_code.co_filename
     tree = tree_of(filename, len(linecache.getlines(filename)))
     own, found = body_of(frame), list[ast.expr]()
-    for body in () if tree is None else _bodies(tree):
+    for body in () if tree is None or own is None else _bodies(tree, own):
         tables = (frame.f_locals, frame.f_globals) if body is own else (frame.f_globals,)
         for uses in _outputs(body, model, tables):
             cuts = [cut for cut in uses if cut is not None]
@@ -38,10 +40,15 @@ def detached_output(frame: FrameType, model: Any) -> str | None:
     return f"{places.show(filename)}:{first.lineno}: {ast.unparse(first)}"
 
 
-def _bodies(tree: ast.Module) -> Iterator[ast.AST]:
-    yield tree
+def _bodies(tree: ast.Module, own: ast.AST) -> Iterator[ast.AST]:
+    """Yield a function, and those of the file that it calls by their names."""
+    yield own
+    calls = (node.func for node in own_nodes(own) if isinstance(node, ast.Call))
+    called = {ast.unparse(function).rpartition(".")[2] for function in calls}
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node is own:
+            continue
+        if node.name in called and not _EVALUATION.search(node.name):
             yield node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
@@ -413,6 +414,46 @@ def test_a_use_that_is_not_detached_leaves_the_cause_open():
             optimizer.step()
 
     assert first(judged(train)).endswith("got no gradient: the loss does not reach them")
+
+
+HIDDEN = """
+import torch
+from torch import nn
+encoder, head = nn.Sequential(nn.Linear(4, 8), nn.Tanh()), nn.Linear(8, 1)
+
+def evaluate():
+    return encoder(torch.randn(8, 4)).detach().sum()
+
+def features_of(x):
+    return torch.tensor(encoder(x).tolist())
+
+class Hidden:
+    model = encoder
+    def __call__(self, x):
+        return torch.tensor(self.model(x).tolist())
+
+def train():
+    optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    hidden = Hidden()
+    for _ in range(4):
+        optimizer.zero_grad()
+        head({}(torch.randn(8, 4))).square().mean().backward()
+        optimizer.step()
+        evaluate()
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "end"),
+    [
+        ("features_of", "of the model, in `encoder(x).tolist()`"),
+        ("hidden", "the loss does not reach them"),  # evaluate() detaches, which is no cause
+    ],
+)
+def test_a_cut_is_looked_for_where_a_step_calls(function, end, tmp_path, monkeypatch):
+    (tmp_path / f"cut_in_{function}.py").write_text(HIDDEN.format(function))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert first(judged(importlib.import_module(f"cut_in_{function}").train)).endswith(end)
 
 
 def test_a_model_that_runs_without_graph_only_is_told_so():

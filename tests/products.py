@@ -50,13 +50,31 @@ PRODUCTS: dict[str, int] = {
     "test_an_architecture_has_the_rows_and_gradients_of_its_source": 0,
     "tests/rules/test_false_alarms.py::test_no_architecture_fails_with_the_defaults": 0,
     "tests/engine/test_gradients.py::test_a_samples_gradients_are_those_of_plain_pytorch": 0,
-    "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": 0,
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": 0,
     "tests/test_transformers.py::test_every_call_equals_hooks_attached_by_hand": 0,
 }
 
 # Tests with a long list of cases, each with N: a push runs the first of each N cases.
 LISTS: dict[str, int] = {
+    "tests/hooks/test_edits.py::test_an_edit_is_found_however_it_is_made": 3,
+    "tests/cli/test_list_and_explain.py::"
+    "test_everything_is_explained_under_its_full_name_and_its_own": 3,
+    "tests/models/test_trusted_keys.py::test_a_value_that_is_not_in_the_table_is_refused": 3,
+    "tests/models/test_pickle_scan.py::test_plain_values": 3,
+    "tests/engine/test_statistics.py::test_norm_of_change": 3,
+    "tests/engine/test_statistics.py::test_surroundings_change_nothing": 3,
+    "tests/engine/test_dropped_probes.py::test_an_error_in_a_probe_ends_the_probe": 3,
+    "tests/report/test_long_reports.py::test_a_large_number_is_found_at_any_place": 3,
+    "tests/formats/test_colour.py::test_colour_is_where_the_command_s_formats_are_for_terminals": 3,
+    "tests/cli/test_odd_inputs.py::"
+    "test_what_a_flag_cannot_read_is_three_lines_that_say_what_it_is": 2,
+    "tests/cli/test_odd_inputs.py::"
+    "test_what_a_key_cannot_read_is_three_lines_that_say_what_it_is": 2,
+    "tests/cli/test_odd_outputs.py::"
+    "test_a_path_that_cannot_be_written_is_three_lines_that_say_what_it_is": 2,
+    "tests/report/test_extremes.py::test_a_mixture_of_extremes_is_shown_or_refused": 3,
+    "tests/training/script/test_waiting.py::"
+    "test_a_report_has_the_status_of_a_process_that_ends_otherwise_than_its_script": 3,
     "tests/training/test_children.py::test_what_was_seen_of_a_process_that_is_killed_is_kept": 2,
     # Each compiles a model several times.
     "tests/engine/test_compiled_layers.py::"
@@ -104,6 +122,24 @@ LISTS: dict[str, int] = {
 
 # Tests that run at night only, each with what holds nearly the same on a push.
 NIGHTLY: dict[str, str] = {
+    "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": (
+        "tests/test_transformers.py, and test_a_samples_gradients_are_those_of_plain_pytorch"
+    ),
+    "tests/ci/test_action.py::test_inputs_become_flags": ("the other tests of its file"),
+    "tests/test_layers.py::test_no_command_line_loads_torch_in_the_parent": (
+        "test_a_run_loads_no_torch_in_the_parent of its file"
+    ),
+    "tests/training/non_finite/test_save_step.py::"
+    "test_a_training_with_nan_is_the_same_with_hookcli": ("the other tests of its file"),
+    "tests/rules/test_steady.py::test_sets_and_dicts_have_one_order_in_every_process": (
+        "test_the_hash_seed_of_the_command_changes_nothing of its file"
+    ),
+    "tests/report/test_extremes.py::test_a_number_is_read_if_and_only_if_it_is_in_its_range": (
+        "the other tests of its file; `make nightly` runs tests.report.extremes"
+    ),
+    "tests/training/test_children.py::test_ranks_that_a_fork_server_forks_are_joined": (
+        "the other tests of its file, and docs/guides/distributed.md"
+    ),
     "tests/fuzz/test_fuzz.py::test_no_case_of_a_fixed_seed_fails": (
         "the other tests of its file; `make nightly` runs the fuzzer too"
     ),

@@ -29,6 +29,7 @@ class _Line:
     """The optimizers that one line constructs, one after another, for the same parameters."""
 
     type: str
+    fourth: str = ""  # argument of the constructor, if that is named as a decay
     parameter: int | None = None  # id of the first one
     made: int = 0
     steps: int = 0
@@ -48,7 +49,6 @@ class _Group:
 @dataclass(slots=True)
 class _Known:
     line: str | None
-    fourth: str = ""  # argument of its constructor, if that is named as a decay
     has_begun: bool = False
     schedule: LookSchedule = field(default_factory=LookSchedule)
     groups: dict[int, _Group] | None = None
@@ -90,10 +90,11 @@ class Constructions(Observer):
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note an optimizer, which has no parameters yet."""
         if len(self._lines) < _MOST or place in self._lines:
-            self._lines.setdefault(place, _Line(type(optimizer).__name__))
+            if place not in self._lines:
+                self._lines[place] = _Line(type(optimizer).__name__, _fourth_argument(optimizer))
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[id(optimizer)] = _Known(place, _fourth_argument(optimizer))
+            self._known[id(optimizer)] = _Known(place)
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count a step, and look at the groups."""
@@ -102,11 +103,12 @@ class Constructions(Observer):
             return
         line = self._lines[known.line]
         line.steps += 1
+        if self._loaded:  # a step uses the state
+            self._loaded = [one for one in self._loaded if one.optimizer() is not optimizer]
         if not known.has_begun:
             known.has_begun = True
             self._begin(optimizer, line, records)
             self._look_at_settings(optimizer, known, records)
-        if self._loaded:
             self._look_at_loaded(optimizer, known, records)
         if len(optimizer.param_groups) > 1 and known.schedule.is_due(None):
             self._look_at_groups(optimizer, known, records)
@@ -154,20 +156,18 @@ class Constructions(Observer):
         first = groups[0]
         eps, decay = first.get("eps"), first.get("weight_decay")
         if "betas" in first and isinstance(eps, float) and eps >= _LARGE_EPS and decay == 0:
-            given = known.fourth
-            self.facts.add("large_eps", kind, known.line, record=record, eps=eps, given=given)
+            self.facts.add(
+                "large_eps", kind, known.line, record=record, eps=eps,
+                given=self._lines[known.line].fourth,
+            )  # fmt: skip
 
     def _look_at_loaded(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         """Note an optimizer without moments that steps in place of one with a loaded state."""
         self.facts.look("dropped_state")
-        loaded = [one for one in self._loaded if one.optimizer() is not optimizer]
-        if len(loaded) < len(self._loaded):  # its own state is used
-            self._loaded = loaded
-            return
-        ids = {id(p) for p in parameters_of(optimizer)}
-        for one in [one for one in loaded if one.parameters & ids]:
+        ids = {id(p) for p in parameters_of(optimizer)} if self._loaded else set()
+        for one in [one for one in self._loaded if one.parameters == ids]:
             self._loaded.remove(one)
-            if one.parameters == ids and not optimizer.state:
+            if not optimizer.state:
                 record = records[0] if records else None
                 self.facts.add("dropped_state", one.type, known.line, record=record, at=one.place)
 

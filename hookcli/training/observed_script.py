@@ -250,8 +250,8 @@ class ObservedScript:
                 "signal ended them"
             )
         return (
-            f"{seen}no backward ran through a module in this process; those that it starts are not "
-            "observed"
+            f"{seen}no backward ran through a module in this process; only processes of "
+            "multiprocessing are observed too"
         )
 
     def _others(self) -> list[OtherModule]:

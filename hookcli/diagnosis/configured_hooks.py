@@ -29,11 +29,11 @@ def zeroed_by_hook(facts: Facts) -> Iterator[Found]:
         if rows:
             yield Found(
                 CAUSE,
-                f"a hook of the configuration sets the output of '{target}' to zero, which no "
-                "gradient passes",
+                f"a hook of the configuration sets the output of '{target}' to zero, so no "
+                "gradient passes through it",
                 target,
                 tuple(rows),
-                advice="take these findings as the effect of the hook, or remove it",
+                advice="remove the hook to see the model without its effect",
             )
 
 

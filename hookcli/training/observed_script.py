@@ -250,8 +250,8 @@ class ObservedScript:
                 "signal ended them"
             )
         return (
-            f"{seen}no backward ran through a module in this process; only processes of "
-            "multiprocessing are observed too"
+            f"{seen}no backward ran through a module in this process; of those that it starts, "
+            "only processes of multiprocessing are observed"
         )
 
     def _others(self) -> list[OtherModule]:

@@ -565,7 +565,7 @@ def test_parameters_of_functional_calls_are_not_said_to_get_no_gradient():
     [
         (ScriptSpec("torch.distributed.run", ("train.py",), True), "in front of the script"),
         (ScriptSpec("bin/torchrun", ("train.py",)), "in front of the script"),
-        (ScriptSpec("train.py"), "only processes of multiprocessing are observed too"),
+        (ScriptSpec("train.py"), "only processes of multiprocessing are observed"),
     ],
 )
 def test_a_launcher_is_told_where_hookcli_must_start(script, end):

@@ -51,7 +51,7 @@ _ADVICE = {
     "zero_input": "check what makes the input of the layer zero",
     "hook": "remove the hook, or freeze what it is on",
     "function": "return the gradient from the `backward` of `{what}`",
-    "dropped": "pass the probability to drop a value, such as 0.1, not that to keep it",
+    "dropped": "pass the probability of dropping a value, such as 0.1, not of keeping it",
     "zero_rows": "check which positions are used: a mask may be inverted, so that only padding is",
     "padding": "check the mask: `scaled_dot_product_attention` attends where it is True, and "
     "`nn.MultiheadAttention` where it is False",

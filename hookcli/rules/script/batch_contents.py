@@ -59,8 +59,8 @@ def _single(fact: ScriptFact) -> tuple[str, str]:
 def _mask(fact: ScriptFact) -> tuple[str, str]:
     token, share = fact.values["token"], fact.values["share"]
     return (
-        f"'{fact.target}' is one everywhere, though {share:.0%} of the tokens are {token} at the "
-        "ends of sequences, as of padding: the model attends to them",
+        f"'{fact.target}' is 1 everywhere, though {share:.0%} of the tokens are {token} at the "
+        "ends of sequences, which looks like padding: the model attends to them",
         f"pass a mask that is zero where the tokens are {token}",
     )
 

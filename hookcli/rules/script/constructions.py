@@ -92,7 +92,7 @@ def _empty(fact: ScriptFact) -> tuple[str, str]:
     own = ", ".join(f"{name}={value:g}" for name, value in values["own"].items())
     message = f"group {values['group']} of {fact.target} has no parameters"
     return (
-        f"{message}, so that its {own} applies to none" if own else message,
+        f"{message}, so its {own} applies to no parameter" if own else message,
         "check the condition that puts parameters into groups",
     )
 
@@ -107,8 +107,8 @@ def _large_eps(fact: ScriptFact) -> tuple[str, str]:
 
 def _dropped(fact: ScriptFact) -> tuple[str, str]:
     return (
-        f"the state that {fact.target} has loaded at {fact.values['at']} is lost: another "
-        "optimizer of the same parameters, which begins without moments, steps in its place",
+        f"the state that {fact.target} loaded at {fact.values['at']} is not used: another "
+        "optimizer of the same parameters steps instead, and begins without it",
         "construct the optimizer once, before its state is loaded",
     )
 

@@ -227,7 +227,7 @@ def _clipped_then_scaled(fact: ScriptFact) -> tuple[str, str]:
 def _each_pass(fact: ScriptFact) -> tuple[str, str]:
     return (
         f"gradients are clipped after each of {fact.values['passes']:,} backward passes of a step: "
-        "those of the first ones are clipped again with the sum",
+        "the sum of clipped gradients is clipped again",
         "clip once, between the last backward and the step",
     )
 

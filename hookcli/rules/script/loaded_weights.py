@@ -57,8 +57,8 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         advice = "keep `copy.deepcopy(model.state_dict())`: state_dict refers to live weights"
         if not fact.values.get("stepped", True):
             message = (
-                f"load_state_dict gets the tensors of '{fact.target}' itself, and changes nothing, "
-                "as if no key of a checkpoint had matched"
+                f"load_state_dict gets the tensors of '{fact.target}' itself and changes nothing: "
+                "perhaps no key of the checkpoint matched"
             )
             advice = "compare the keys of the checkpoint with those of `model.state_dict()`"
         yield RuleFinding(

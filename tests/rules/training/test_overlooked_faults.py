@@ -67,7 +67,7 @@ def test_a_group_without_parameters_is_a_note():
 
     report = judged(simple(grouped))
     assert findings(report, "optimizer_construction") == [
-        "group 1 of SGD has no parameters, so that its weight_decay=0 applies to none"
+        "group 1 of SGD has no parameters, so its weight_decay=0 applies to no parameter"
     ]
     assert report.diagnoses[0].severity == "note"
 
@@ -90,7 +90,7 @@ def resumed(again):
 
 def test_a_loaded_state_of_an_optimizer_that_is_replaced_is_named():
     [message] = findings(judged(resumed(again=True)), "optimizer_construction")
-    assert message.startswith("the state that Adam has loaded at ")
+    assert message.startswith("the state that Adam loaded at ")
     assert findings(judged(resumed(again=False)), "optimizer_construction") == []
 
 
@@ -315,8 +315,8 @@ def read(mask_of, ids_of=lambda ids: ids):
 def test_a_mask_of_ones_beside_padding_is_a_note():
     report = read(torch.ones_like)
     assert findings(report, "batch_contents") == [
-        "'attention_mask' is one everywhere, though 50% of the tokens are 0 at the ends of "
-        "sequences, as of padding: the model attends to them"
+        "'attention_mask' is 1 everywhere, though 50% of the tokens are 0 at the ends of "
+        "sequences, which looks like padding: the model attends to them"
     ]
     assert report.diagnoses[0].severity == "note"
 

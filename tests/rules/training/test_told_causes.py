@@ -457,7 +457,7 @@ def loaded(keys):
 def test_a_checkpoint_none_of_whose_keys_matches_is_named():
     assert findings(judged(loaded(lambda name: name)), "loaded_weights") == []
     [message] = findings(judged(loaded("encoder.{}".format)), "loaded_weights")
-    assert message.endswith("as if no key of a checkpoint had matched")
+    assert message.endswith("perhaps no key of the checkpoint matched")
 
 
 def far(scale, spread=1.0, lr=1e-3):

@@ -369,10 +369,9 @@ class PureEvaluation:
         values = [part.value for part in parts]
         if any(value is UNKNOWN for value in values):
             return EvaluatedPart(bad=bad)
-        mode, first = FirstOperation(), next_sequence_nr()
+        first = next_sequence_nr()
         try:
-            with mode:
-                value = function(*values)
+            value = function(*values)
         except Exception as error:  # noqa: BLE001  # it is not the script's: another one is told
             raise_if_external(error)
             return EvaluatedPart(bad=bad)
@@ -381,9 +380,11 @@ class PureEvaluation:
         value = self.plain(value, made=True)
         if not is_bad(value):
             return EvaluatedPart(value)
-        given = any(is_bad(one) for one in _flat(values))
-        if bad is None and not given and mode.first is not None:
-            bad = BadPart(node, scope.file, mode.first)
+        if bad is None and not any(is_bad(one) for one in _flat(values)):
+            with FirstOperation() as mode:  # an error here is hookcli's own: it has just run
+                function(*values)
+            if mode.first is not None:
+                bad = BadPart(node, scope.file, mode.first)
         return EvaluatedPart(value, bad)
 
     def plain(self, value: Any, *, made: bool = False) -> Any:

@@ -56,6 +56,19 @@ PRODUCTS: dict[str, int] = {
 
 # Tests with a long list of cases, each with N: a push runs the first of each N cases.
 LISTS: dict[str, int] = {
+    "tests/interpreters/test_start.py::test_a_command_runs_nothing_that_was_not_named": 3,
+    "tests/api/test_arguments.py::test_any_argument_gives_a_result_or_an_error_of_hookcli": 3,
+    "tests/worker/test_signals.py::test_closed_standard_streams_are_not_taken_for_ours": 3,
+    "tests/rules/training/test_watched.py::test_a_healthy_training_has_no_finding": 3,
+    "tests/rules/training/test_watched.py::test_what_is_trained_at_other_steps_is_not_accused": 2,
+    "tests/training/compiled/test_compiled_modes.py::"
+    "test_the_layer_that_makes_nan_is_named_with_its_operator": 2,
+    "tests/ci/test_precommit.py::test_a_hook_s_entry_runs_as_pre_commit_would_run_it": 2,
+    "tests/worker/test_interpreter.py::test_an_environment_that_cannot_run_hookcli_is_named": 2,
+    "tests/worker/test_sabotage.py::"
+    "test_what_a_model_writes_to_the_pipes_is_not_taken_for_the_report": 2,
+    "tests/worker/test_progress.py::test_ctrl_c_leaves_a_clean_line": 2,
+    "tests/engine/test_odd_models.py::test_rows_equal_hooks_attached_by_hand": 2,
     "tests/hooks/test_edits.py::test_an_edit_is_found_however_it_is_made": 3,
     "tests/cli/test_list_and_explain.py::"
     "test_everything_is_explained_under_its_full_name_and_its_own": 3,
@@ -122,6 +135,26 @@ LISTS: dict[str, int] = {
 
 # Tests that run at night only, each with what holds nearly the same on a push.
 NIGHTLY: dict[str, str] = {
+    "tests/worker/test_breakpoint.py::test_the_time_at_the_prompt_does_not_count": (
+        "the other tests of its file"
+    ),
+    "tests/cli/watch/test_watch.py::test_a_format_needs_a_file_unless_a_terminal_shows_it": (
+        "the other tests of its file"
+    ),
+    "tests/report/test_extremes.py::test_the_documents_are_read_and_shown": (
+        "test_a_mixture_of_extremes_is_shown_or_refused of its file"
+    ),
+    "tests/hooks/traced/test_traced_layers.py::test_places_are_limited": (
+        "the other tests of its file"
+    ),
+    "tests/ci/test_precommit.py::test_it_runs_where_code_or_configuration_changed_and_not_else": (
+        "the other tests of its file"
+    ),
+    "tests/models/test_exported_requests.py::"
+    "test_a_container_of_a_class_that_is_not_here_keeps_its_names": ("the other tests of its file"),
+    "tests/models/test_trusted_keys.py::test_the_command_refuses_a_kernel_of_the_hub": (
+        "the other tests of its file"
+    ),
     "tests/engine/test_gradients.py::test_a_transformers_gradients_are_those_of_plain_pytorch": (
         "tests/test_transformers.py, and test_a_samples_gradients_are_those_of_plain_pytorch"
     ),

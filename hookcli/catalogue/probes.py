@@ -186,7 +186,7 @@ _ROWS = (
             name,
             "a look at the source of the classes that ran",
             Way.OBSERVES,
-            "user_code:observe",
+            "code.user_code:observe",
             {name: f"runs:{result}"},
         )
         for name, result in (
@@ -194,6 +194,7 @@ _ROWS = (
             ("module_backwards", "ModuleBackward"),
             ("unread_inputs", "UnreadInput"),
             ("repeated_modules", "RepeatedModule"),
+            ("unread_settings", "UnreadSetting"),
             ("causal_code", "CausalCode"),
             ("squeezes", "Squeeze"),
         )

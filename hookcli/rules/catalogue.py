@@ -194,6 +194,7 @@ CATALOGUE: dict[str, Rule] = {
         user_code.BACKWARD,
         user_code.INPUT,
         user_code.REPEAT,
+        user_code.SETTING,
         neutral.RULE,
         finite_steps.RULE,
         loss_falls.RULE,

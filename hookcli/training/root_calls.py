@@ -295,8 +295,11 @@ class RootCalls:
             if root.is_part:
                 for whole in root.wholes:
                     whole.part_ended()
-            if torch.is_grad_enabled() and not _is_hidden():
-                root.watch_backward(output)
+            if not _is_hidden():
+                if len(self._seen.roots) > 1 or root.calls == 1:  # others may be called later
+                    root.note_output(output)
+                if torch.is_grad_enabled():
+                    root.watch_backward(output)
         if depth.calls > 0:
             depth.calls -= 1
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from hookcli.engine.assemble import assemble, run_info
 from hookcli.engine.loop.given_module import device_of, source_of
@@ -63,6 +64,8 @@ _MOST_EVENTS = 20_000  # of a question
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
 _MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
+_RETURNED = 8  # outputs whose memory is known, of the last calls
+_MOST_NOTED = 500  # calls after which it is not noted any more
 
 
 @dataclass(slots=True)
@@ -148,6 +151,8 @@ class RootWatch:
         self.eval_steps: set[int] = set()  # sampled ones
         self.modes = ModeCounts()
         self._has_plain_modes = False  # of a forward in which all modules are in train mode
+        # Weak references to the memory of tensors that the last calls returned.
+        self.returned: deque[StorageWeakRef] = deque(maxlen=_RETURNED)
         self.measured: list[Measurement] = []  # of the losses that were looked at
         self.losses = 0
         self._known_modes: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
@@ -366,6 +371,12 @@ class RootWatch:
         if len(recent) > 1 and sum(one.size() for one in recent) > _MOST_BYTES:
             recent.clear()
             recent.append(call)
+
+    def note_output(self, output: Any) -> None:
+        """Note the memory of an output, by which the input of another root is recognized."""
+        if type(output) is torch.Tensor and self.calls < _MOST_NOTED and not output.is_meta:
+            with contextlib.suppress(RuntimeError, NotImplementedError):  # without a storage
+                self.returned.append(StorageWeakRef(output.untyped_storage()))
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""

@@ -136,6 +136,7 @@ RULES = [
     ("module_backward", "warning", "diagnoses", {}),
     ("unread_input", "warning", "diagnoses", {}),
     ("repeated_module", "warning", "diagnoses", {}),
+    ("unread_setting", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
     ("loss_falls", "warning", "of_training", {"steps": 60}),
@@ -260,7 +261,7 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "inverted_masks squeezes one_sample half_values half_overflow causal_code "
             "later_positions position_tensors position_effect "
             "shared_memory unregistered discarded_results module_backwards unread_inputs "
-            "repeated_modules",
+            "repeated_modules unread_settings",
         ),
     )
     for made, names in requests:

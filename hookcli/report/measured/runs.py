@@ -143,6 +143,13 @@ class UnreadInputRow(TypedDict):
     place: str | None
 
 
+# "class" is the one whose constructor it is.
+UnreadSettingRow = TypedDict(
+    "UnreadSettingRow",
+    {"class": str, "argument": str, "is_stored": bool, "place": str | None},
+)
+
+
 class OtherRoutes(TypedDict):
     """The modules that run with other random numbers or inputs, and those beside them."""
 
@@ -208,6 +215,7 @@ DiscardedResult = Looked | DiscardedResultRow
 ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow
+UnreadSetting = Looked | UnreadSettingRow
 KEPT = Looked | Size
 CausalCode = Looked | CausalCodeRow
 Squeeze = Looked | SqueezeRow

@@ -1,4 +1,4 @@
-"""`discarded_result`, `module_backward`, `unread_input`, `repeated_module`: mistakes in code."""
+"""Mistakes in code: lost results, unread inputs and settings, and the like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.rules.select import rows_with
 from hookcli.spec.checks import request_probe
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
-REPEATED = "repeated_modules"
+REPEATED, SETTINGS = "repeated_modules", "unread_settings"
 UNREAD_CODE = "the source of the model was not read"
 
 
@@ -92,6 +92,25 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _passed(report, REPEATED, "no list multiplies a new module")
 
 
+def _settings(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note for each argument of a constructor that has no effect."""
+    found = rows_with(report, SETTINGS, "place")
+    for name, value in found:
+        argument, kind = value["argument"], value["class"]
+        message = f"the argument '{argument}' of {kind} has no effect: nothing reads it"
+        if value["is_stored"]:
+            message = (
+                f"the argument '{argument}' of {kind} has no effect: nothing reads "
+                f"`self.{argument}`, which keeps it"
+            )
+        yield RuleFinding(
+            "fail", name, f"{kind}.{argument}", message, place=value["place"], severity="note",
+            advice=f"use '{argument}' where it was meant to count, or remove it",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, SETTINGS, "each argument of a constructor is read")
+
+
 _CODE = (
     "Reads the source of the classes whose modules ran, if it is in files of the user, not in "
     "installed packages: their forward, and the methods and functions that it calls. "
@@ -168,4 +187,24 @@ REPEAT = Rule(
     example="{rule: repeated_module}",
     watches=lambda options: (request_probe(REPEATED),),
     judge=_repeated,
+)
+
+SETTING = Rule(
+    name="unread_setting",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the code",
+    says="each argument of a constructor has an effect",
+    computes="Reads the source of the constructors of the classes whose modules ran, if it is in "
+    "files of the user. An argument that the constructor does not read, or that it only stores in "
+    "an attribute of the same name that no line of the user's files reads, is a note: the "
+    "interface may require it. Classes that inherit from one of a package, other than nn.Module, "
+    "are not judged, and neither is one with five such arguments or more.",
+    formula="each argument of __init__ is read, or the attribute that keeps it is",
+    source="Lightning-Universe/lightning-bolts#328",
+    fails="self.kl_weight = kl_weight, and loss = reconstruction + kl",
+    mend="use the value, or remove the argument",
+    example="{rule: unread_setting}",
+    watches=lambda options: (request_probe(SETTINGS),),
+    judge=_settings,
 )

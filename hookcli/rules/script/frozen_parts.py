@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
-_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base")
+_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base", "masked_gradient")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -55,6 +55,20 @@ def _embedding(fact: ScriptFact, _: int) -> tuple[str, str]:
     )
 
 
+def _masked(fact: ScriptFact, _: int) -> tuple[str, str]:
+    values = fact.values
+    decay, is_all = values["weight_decay"], values["rows"] == values["of"]
+    what = f"of '{fact.target}'" if is_all else f"of rows of '{fact.target}'"
+    which = "it" if is_all else f"them, such as row {values['first']}"
+    by = f"weight_decay={decay:g}" if decay else "what it keeps of earlier gradients"
+    return (
+        f"the script sets the gradient {what} to zero after backward, but the steps change "
+        f"{which}: {values['optimizer']} moves values without a gradient by {by}",
+        f"give '{fact.target}' a group with weight_decay=0 and without momentum, or copy the old "
+        "values back after each step",
+    )
+
+
 def _base(fact: ScriptFact, _: int) -> tuple[str, str]:
     many = counted(fact.values["layers"], "layer")
     return (
@@ -66,6 +80,7 @@ def _base(fact: ScriptFact, _: int) -> tuple[str, str]:
 
 _SENTENCES = {
     "trained_base": _base,
+    "masked_gradient": _masked,
     "frozen_statistics": _statistics,
     "frozen_zero": _zero,
     "frozen_embedding": _embedding,
@@ -82,7 +97,9 @@ RULE = Rule(
     "train mode whose running statistics change; and if the weight of a linear layer or a "
     "convolution is frozen and all zeros. A layer whose "
     "weight is trained together with its lora_A fails too. An embedding that is frozen, while the "
-    "source calls Embedding.from_pretrained without `freeze`, is a note.",
+    "source calls Embedding.from_pretrained without `freeze`, is a note. "
+    "Fails too if the script sets the gradient of the same rows of a parameter to zero between "
+    "backward and the step, and the step changes these rows, by weight decay or momentum.",
     formula="requires_grad is False implies that running statistics stay; frozen weights != 0",
     source="lightly-ai/lightly#1438; huggingface/transformers#26098; torch.nn.Embedding",
     fails="requires_grad_(False) on a backbone with batch norm that model.train() puts into train "

@@ -1,4 +1,4 @@
-"""`loss_direction`: no score becomes small, and reversal layers reverse gradients."""
+"""`loss_direction`: scores do not become small, reversals reverse, and adversaries disagree."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("reversal", "score_sign")
+_KINDS = ("reversal", "score_sign", "same_direction")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
-    """Yield a finding for each reversal that does not reverse, and each score that is minimized."""
+    """Yield a finding for each loss whose sign is wrong."""
     found = facts_of(report, *_KINDS)
     yield from findings_of(found, _SENTENCES)
     if not found:
@@ -37,23 +37,36 @@ def _score(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_SENTENCES = {"reversal": _reversal, "score_sign": _score}
+def _same(fact: ScriptFact) -> tuple[str, str]:
+    judge, verb = fact.values["judge"], "lower" if fact.values["lowers"] else "raise"
+    return (
+        f"the steps of '{fact.target}' {verb} the scores that '{judge}' gives to its outputs, and "
+        f"so do the steps of '{judge}': the generator does not work against its discriminator",
+        f"reverse the sign of the loss of '{fact.target}', or give it the labels of real samples",
+    )
+
+
+_SENTENCES = {"reversal": _reversal, "score_sign": _score, "same_direction": _same}
 
 RULE = Rule(
     name="loss_direction",
     severity="warning",
     of_training=True,
     looks_at="the sign of the loss",
-    says="a training does not make a score small, and reversal layers reverse gradients",
+    says="a training does not make a score small, and adversaries work against each other",
     computes="Compares the gradients before and behind each autograd Function that is named as a "
     "reversal. Fails if none of them is reversed, at the looks where they are not zero. Fails too "
     "if the script calls a function or module that is named after a score, such as dice or iou, "
-    "and the loss is a mean of quotients of sums between 0 and 1, with no minus in the graph.",
+    "and the loss is a mean of quotients of sums between 0 and 1, with no minus in the graph. "
+    "Fails if the steps of a generator change the scores of its outputs in the same direction as "
+    "those of its discriminator, which gets them without their graph, and which changes the "
+    "scores of other samples in the opposite direction.",
     formula="grad(input) = -factor * grad(output) of a reversal; loss = 1 - score",
     source="Ganin and Lempitsky 2015, Unsupervised Domain Adaptation by Backpropagation; "
     "Milletari et al. 2016, V-Net",
     fails="a schedule of the factor of a reversal with the wrong sign; return dice.mean()",
-    mend="return the gradient times a negative number; return 1 - dice.mean()",
+    mend="return the gradient times a negative number; return 1 - dice.mean(); label the outputs "
+    "of the generator as real in its own loss",
     example="{rule: loss_direction, severity: error}",
     judge=judge_nothing,
     judge_run=judge_run,

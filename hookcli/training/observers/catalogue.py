@@ -11,6 +11,7 @@ from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.report.training import TrainingState
 from hookcli.text import join_names
 from hookcli.training.observed_script import ObservedScript
+from hookcli.training.observers.adversary import Adversary
 from hookcli.training.observers.batch_contents import BatchContents
 from hookcli.training.observers.batches import Batches
 from hookcli.training.observers.clipping import Clipping
@@ -26,6 +27,7 @@ from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
 from hookcli.training.observers.loss_sizes import LossSizes
+from hookcli.training.observers.masked_gradients import MaskedGradients
 from hookcli.training.observers.model_code import ModelCode
 from hookcli.training.observers.model_copies import ModelCopies
 from hookcli.training.observers.model_look import ModelLook
@@ -45,6 +47,7 @@ from hookcli.training.steps import Clipped
 _METHODS = ("constructed", "before_step", "finish")
 
 OBSERVERS: tuple[type[Observer], ...] = (
+    Adversary,
     BatchContents,
     Batches,
     Clipping,
@@ -62,6 +65,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LossLook,
     LossSign,
     LossSizes,
+    MaskedGradients,
     ModelCode,
     ModelCopies,
     ModelLook,

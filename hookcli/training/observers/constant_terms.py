@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.engine.probes.user_code import definition_of
+from hookcli.engine.probes.code.user_source import definition_of
 from hookcli.models import places
 from hookcli.models.scripted import is_scripted
 from hookcli.training.backward import only_tensor

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.probes.code.user_source import definition_of
 from hookcli.engine.probes.trainability.unregistered import leaves_of_graph
-from hookcli.engine.probes.user_code import definition_of
 from hookcli.models import module_tree, places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor

@@ -7,8 +7,15 @@ from typing import Any
 
 import torch
 
+from hookcli.engine.probes.code.user_code import (
+    BACKWARDS,
+    DISCARDED,
+    REPEATED,
+    SETTINGS,
+    UNREAD,
+    UserCode,
+)
 from hookcli.engine.probes.module_values import MASKS, NORMS, UNITS, ModuleValues
-from hookcli.engine.probes.user_code import BACKWARDS, DISCARDED, REPEATED, UNREAD, UserCode
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import Observer
 from hookcli.training.records import Record
@@ -33,7 +40,7 @@ class ModelLook(Observer):
 
     def _look(self, record: Record) -> None:
         root = record.root
-        code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED))
+        code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS))
         run = root.recent[-1] if root.recent else None
         code.read(root.root, None if run is None else (run.args, run.kwargs))
         values = ModuleValues((NORMS, MASKS, UNITS))

@@ -7,9 +7,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hookcli.engine.probes.code.user_source import own_sources, parsed
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.observers.weight_writes import own_sources, parsed
 from hookcli.training.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame

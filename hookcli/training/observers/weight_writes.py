@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-import sys
 from collections.abc import Iterator
 
-from hookcli.models import places
+from hookcli.engine.probes.code.user_source import own_sources, parsed
 
 _WRITES = re.compile(
     r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters"
@@ -39,26 +38,6 @@ def may_write_weights() -> bool:
             if function in again or (in_loop and (not function or function in once)):
                 return True
     return not trees
-
-
-def own_sources(having: str = "") -> list[tuple[str, str]]:
-    """Return the files of the script and of the user's modules whose text has `having`, with it."""
-    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    found = []
-    for file in sorted({*files, *linecache.cache}):
-        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
-            text = "".join(linecache.getlines(file))
-            if having in text:
-                found.append((file, text))
-    return found
-
-
-def parsed(text: str) -> ast.Module | None:
-    """Return the tree of a file; None if it cannot be parsed."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _places_of_writes(file: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:

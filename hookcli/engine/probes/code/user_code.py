@@ -5,6 +5,7 @@ module of torch. `module_backwards`: a
 method `backward` of a module, which autograd never calls. `unread_inputs`: arguments of the model's
 forward that the batch contains and that its code does not read. `repeated_modules`: lists that
 multiply a new module, as `[nn.Linear(4, 4)] * 3`, which has one module three times.
+`unread_settings`: arguments of constructors that have no effect.
 `causal_code`: what tells that later positions must be hidden. `squeezes`: calls of `squeeze`
 without a dimension.
 """
@@ -13,9 +14,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import asdict
 from itertools import islice
 from types import FunctionType
 from typing import Any
@@ -24,6 +24,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from hookcli.engine.probes.code.unread_settings import unread_settings
+from hookcli.engine.probes.code.user_source import definition_of, is_own
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
@@ -33,6 +35,7 @@ from hookcli.torch_private import BatchNormBase
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
+SETTINGS = "unread_settings"
 
 # Methods of tensors alone that return a new tensor and change nothing.
 _METHODS = frozenset({
@@ -130,6 +133,10 @@ class UserCode(ProbeWatcher):
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
                 for name, count in _repeated(self._root, kind):
                     self._add(REPEATED, name, {"entries": count, "place": place})
+        for kind, name in self._kinds.items() if SETTINGS in self._probes else ():
+            for unread in unread_settings(kind):
+                value = {"class": kind.__name__, **asdict(unread)}
+                self._add(SETTINGS, name, value)
         if UNREAD in self._probes and self._root is not None and self._given is not None:
             forward = vars(type(self._root)).get("forward")
             if isinstance(forward, FunctionType):
@@ -172,35 +179,8 @@ class UserCode(ProbeWatcher):
         self.measurements.append(Measurement(probe, name or "", None, value, None))
 
 
-def _is_own(function: object) -> bool:
-    """Return whether a function is in a file of the user, not of an installed package."""
-    file = function.__code__.co_filename if isinstance(function, FunctionType) else ""
-    return bool(file) and places.is_user(file) and not places.is_installed(file)
-
-
 def _place(function: FunctionType, line: int) -> str:
     return f"{places.show(function.__code__.co_filename)}:{line}"
-
-
-@lru_cache(maxsize=32)
-def _definitions(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the functions of a file by their first lines."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
-    return {
-        node.decorator_list[0].lineno if node.decorator_list else node.lineno: node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-
-
-def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the source of a function, if it is as it was when the function was made."""
-    code = function.__code__
-    found = _definitions(code.co_filename).get(code.co_firstlineno)
-    return found if found is not None and found.name == code.co_name else None
 
 
 def _functions(kind: type) -> Iterator[FunctionType]:
@@ -212,7 +192,7 @@ def _functions(kind: type) -> Iterator[FunctionType]:
         if not isinstance(function, FunctionType) or id(function) in seen:
             continue
         seen.add(id(function))
-        definition = definition_of(function) if _is_own(function) else None
+        definition = definition_of(function) if is_own(function) else None
         if definition is None:
             continue
         yield function
@@ -235,7 +215,7 @@ def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, st
     made = vars(kind).get("__init__")
     found: list[tuple[str, str]] = []
     for function in (made, *functions):
-        if not isinstance(function, FunctionType) or not _is_own(function):
+        if not isinstance(function, FunctionType) or not is_own(function):
             continue
         definition = definition_of(function)
         for node in ast.walk(definition) if definition is not None else ():
@@ -252,7 +232,7 @@ def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, st
         return
     yield from found
     forward = vars(kind).get("forward") or made
-    if "causal" in kind.__name__.lower() and isinstance(forward, FunctionType) and _is_own(forward):
+    if "causal" in kind.__name__.lower() and isinstance(forward, FunctionType) and is_own(forward):
         yield kind.__name__, _place(forward, forward.__code__.co_firstlineno)
 
 
@@ -270,7 +250,7 @@ def _squeezes(functions: list[FunctionType]) -> Iterator[str]:
 
 def _multiplied(made: FunctionType) -> Iterator[str]:
     """Yield the line of the first list with a new object that a constructor multiplies."""
-    definition = definition_of(made) if _is_own(made) else None
+    definition = definition_of(made) if is_own(made) else None
     for node in ast.walk(definition) if definition is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             lists = (side for side in (node.left, node.right) if isinstance(side, ast.List))
@@ -369,12 +349,12 @@ def _takes_gradients(backward: FunctionType) -> bool:
     """Return whether a method is written as the backward of an autograd Function."""
     code = backward.__code__
     names = code.co_varnames[1 : code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
-    return _is_own(backward) and any("grad" in name for name in names)
+    return is_own(backward) and any("grad" in name for name in names)
 
 
 def _unread(forward: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
     """Yield the arguments with tensors that the code of forward does not read."""
-    definition = definition_of(forward) if _is_own(forward) else None
+    definition = definition_of(forward) if is_own(forward) else None
     if definition is None or inspect.unwrap(forward) is not forward:
         return
     names = [one.arg for one in (*definition.args.posonlyargs, *definition.args.args)]

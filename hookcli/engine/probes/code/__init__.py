@@ -1,0 +1,1 @@
+"""Probes that read source code: of the classes that ran, and of the user's files."""

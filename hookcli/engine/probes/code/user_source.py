@@ -1,0 +1,63 @@
+"""The source of the user's files, as syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from types import FunctionType
+
+from hookcli.models import places
+
+
+def is_own(function: object) -> bool:
+    """Return whether a function is in a file of the user, not of an installed package."""
+    file = function.__code__.co_filename if isinstance(function, FunctionType) else ""
+    return bool(file) and places.is_user(file) and not places.is_installed(file)
+
+
+@lru_cache(maxsize=32)
+def _definitions(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a file by their first lines."""
+    tree = parsed("".join(linecache.getlines(file)))
+    return {
+        node.decorator_list[0].lineno if node.decorator_list else node.lineno: node
+        for node in (() if tree is None else ast.walk(tree))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the source of a function, if it is as it was when the function was made."""
+    code = function.__code__
+    found = _definitions(code.co_filename).get(code.co_firstlineno)
+    return found if found is not None and found.name == code.co_name else None
+
+
+def own_sources(having: str = "") -> list[tuple[str, str]]:
+    """Return the files of the script and of the user's modules whose text has `having`, with it."""
+    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+    found = []
+    for file in sorted({*files, *linecache.cache}):
+        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
+            text = "".join(linecache.getlines(file))
+            if having in text:
+                found.append((file, text))
+    return found
+
+
+@lru_cache(maxsize=256)
+def parsed(text: str) -> ast.Module | None:
+    """Return the tree of a file; None if it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def own_trees() -> Iterator[ast.Module | None]:
+    """Yield the tree of each of the user's files; None for one that cannot be parsed."""
+    for _, text in own_sources():
+        yield parsed(text)

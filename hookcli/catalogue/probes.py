@@ -178,6 +178,7 @@ _ROWS = (
             ("frozen_norms", "a look at the batch norms that ran", "FrozenNorm"),
             ("padding_vectors", "a look at the inputs of embeddings", "PaddingVector"),
             ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
+            ("high_dropout", "a look at the dropout layers that ran", "HighDropout"),
             ("position_tensors", "a look at the names of tensors", "PositionTensor"),
         )
     ),

@@ -179,6 +179,7 @@ CATALOGUE: dict[str, Rule] = {
         module_values.STATISTICS,
         module_values.MASK,
         module_values.EQUAL,
+        module_values.HIGH_DROPOUT,
         module_values.PADDING_RULE,
         single_sample.RULE,
         half_overflow.RULE,

@@ -376,7 +376,8 @@ class RootWatch:
         """Note the memory of an output, by which the input of another root is recognized."""
         if type(output) is torch.Tensor and self.calls < _MOST_NOTED and not output.is_meta:
             with contextlib.suppress(RuntimeError, NotImplementedError):  # without a storage
-                self.returned.append(StorageWeakRef(output.untyped_storage()))
+                memory = output.untyped_storage()
+                self.returned.append(StorageWeakRef(memory))  # type: ignore[no-untyped-call]
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""

@@ -5,6 +5,7 @@ that ran in eval mode with the statistics of a new module. `trained_masks`: para
 values of an additive mask. `equal_units`: layers all of whose units have equal weights and equal
 gradients.
 `frozen_norms`: batch norms that train although their weights are frozen, or that were in eval mode.
+`high_dropout`: dropout of most values.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
 padding that hide everything else. `position_tensors`: tensors with positions, by their name.
 """
@@ -27,11 +28,12 @@ from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
-from hookcli.torch_private import BatchNormBase
+from hookcli.torch_private import BatchNormBase, DropoutBase
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
-POSITIONS = "position_tensors"
+POSITIONS, DROPOUT = "position_tensors", "high_dropout"
+_MOSTLY = 0.8  # the probability of dropping a value
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
 _MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
 _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -73,10 +75,13 @@ class ModuleValues(ProbeWatcher):
     def look_at(self, model: Model) -> None:
         """Look at a model in a training: at the gradients of a step."""
         self.begin(model)
+        place = places.of_class(type(model.root))
         for name, module in module_tree.named(model.root):
-            if isinstance(module, BatchNormBase) and module.training:
-                with where_possible():
-                    self._norm(name, module, places.of_class(type(model.root)))
+            with where_possible():
+                if isinstance(module, BatchNormBase) and module.training:
+                    self._norm(name, module, place)
+                elif isinstance(module, DropoutBase):
+                    self._dropout(name, module, place)
         self.gradients(model)
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -87,6 +92,9 @@ class ModuleValues(ProbeWatcher):
             with where_possible():
                 self._tokens(call, module, batch)
             return
+        if isinstance(module, DropoutBase) and call.name not in self._seen:
+            self._seen.add(call.name or "")
+            self._dropout(call.name or "", module, call.place)
         if not isinstance(module, BatchNormBase) or NORMS not in self._probes:
             return
         if call.name is None or call.name in self._seen or self._root is None:
@@ -111,6 +119,10 @@ class ModuleValues(ProbeWatcher):
         if frozen or was_in_eval_mode(module):
             value = {"frozen": frozen, "eval": was_in_eval_mode(module), "place": place}
             self._add(FROZEN, name, value)
+
+    def _dropout(self, name: str, module: DropoutBase, place: str | None) -> None:
+        if DROPOUT in self._probes and module.training and _MOSTLY <= module.p < 1:
+            self._add(DROPOUT, name, {"p": float(module.p), "place": place})
 
     def _tokens(self, call: Call, module: nn.Module, batch: CallInputs) -> None:
         """Look at the vector of padding, and whether masks hide it."""

@@ -317,6 +317,13 @@ class EqualUnitsRow(TypedDict):
     units: Size
 
 
+class HighDropoutRow(TypedDict):
+    """The probability of a dropout layer, and its line."""
+
+    p: float
+    place: str | None
+
+
 class FrozenNormRow(TypedDict):
     """A batch norm in train mode: whether its weights are frozen, or it was in eval mode."""
 
@@ -413,6 +420,7 @@ BatchNormState = Looked | BatchNormStateRow
 TrainedMask = Looked | TrainedMaskRow
 EqualUnits = Looked | EqualUnitsRow
 FrozenNorm = Looked | FrozenNormRow
+HighDropout = Looked | HighDropoutRow
 PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
 PositionTensor = Looked | PositionTensorRow

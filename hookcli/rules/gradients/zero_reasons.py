@@ -55,7 +55,8 @@ _ADVICE = {
     "zero_rows": "check which positions are used: a mask may be inverted, so that only padding is",
     "padding": "check the mask: `scaled_dot_product_attention` attends where it is True, and "
     "`nn.MultiheadAttention` where it is False",
-    "zero_state": "use more steps; the last step of the reverse direction is the first position",
+    "zero_state": "use the output of later steps; of the reverse direction, the last one is the first "
+    "position",
 }
 
 
@@ -66,6 +67,10 @@ def reason_of(
 
     All must have one reason.
     """
+    rows = list(rows)
+    if report.training is not None and all(_is_recurrent(row) for row in rows):
+        sentence = _SENTENCES["zero_state"].format(place="")
+        return _CAUSES["zero_state"], sentence, _ADVICE["zero_state"], None
     found: list[Mapping[str, Any]] = []
     measured = [m.value for m in report.measurements if m.probe == ZERO_REASONS]
     reasons = [value for value in measured if isinstance(value, Mapping) and "cut_off" in value]
@@ -92,3 +97,11 @@ def reason_of(
     hint = "named buffer" if why == "named factor" and first["what"] not in named else why
     sentence, advice = _SENTENCES[why].format(**words), _ADVICE.get(hint, "").format(**words)
     return _CAUSES[first["why"]], sentence, advice, first["place"]
+
+
+def _is_recurrent(row: ParameterRow) -> bool:
+    """Return whether a parameter is the weight of the state of a recurrent layer.
+
+    If the other weights of the layer have a gradient, this one's is zero where the state is.
+    """
+    return row.name.rpartition(".")[2].startswith("weight_hh_l")

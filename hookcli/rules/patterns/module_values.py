@@ -1,20 +1,24 @@
-"""`batch_norm_statistics`, `trained_mask` and `equal_units`: states that are seldom meant."""
+"""Settings and states of modules that are seldom meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
-from hookcli.report.report import Report
+from hookcli.report.report import LayerRow, Report
 from hookcli.rules.rule import FAKE, NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places, rows_with
+from hookcli.rules.trainability.batch_norm_single import BATCH_NORM
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
+DROPOUT = "high_dropout"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 UNSEEN = "the modules were not looked at"
 _NAMED = 2
+_DROPPED = 0.8  # the limit of the probe
 
 
 def _passed(report: Report, probe: str, message: str) -> RuleFinding:
@@ -63,8 +67,50 @@ def _statistics(report: Report, options: Options) -> Iterator[RuleFinding]:
     frozen = rows_with(report, FROZEN, "frozen")
     if frozen:
         yield _thawed(frozen)
-    if not groups and not frozen:
+    pairs = [] if report.training is None else _of_two_values(report.layers)
+    if pairs:
+        names = join_names([f"'{row.name}'" for row in pairs], _NAMED)
+        message = (
+            f"{names} {'normalizes' if len(pairs) == 1 else 'normalize'} two values per channel: "
+            "the result is 1 and -1, whatever they are"
+        )
+        yield RuleFinding(
+            "fail", pairs[0].name or "", "two values", message, 2, 3, pairs[0].place,
+            advice="use a larger batch, drop_last=True for the last one, GroupNorm or LayerNorm",
+        )  # fmt: skip
+    if not groups and not frozen and not pairs:
         yield _passed(report, NORMS, "the running statistics of all batch norms are averages")
+
+
+def _of_two_values(rows: Sequence[LayerRow]) -> list[LayerRow]:
+    """Return the batch norms that got two values per channel in train mode at each call."""
+    counts: dict[str | None, set[int]] = {}
+    first: dict[str | None, LayerRow] = {}
+    for row in rows:
+        shape = row.inputs[0].shape if row.inputs else ()
+        if row.type in BATCH_NORM and row.training and len(shape) > 1 and None not in shape:
+            sizes = [size or 0 for size in shape]
+            counts.setdefault(row.name, set()).add(sizes[0] * prod(sizes[2:]))
+            first.setdefault(row.name, row)
+    return [first[name] for name, found in counts.items() if found == {2}]
+
+
+def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a note on the dropout layers that drop most values."""
+    found = rows_with(report, DROPOUT, "p")
+    for p in sorted({value["p"] for _, value in found}):
+        rows = [(name, value) for name, value in found if value["p"] == p]
+        names = join_names([f"'{name}'" for name, _ in rows], _NAMED)
+        message = (
+            f"{names} {'drops' if len(rows) == 1 else 'drop'} {p:.0%} of the values: p is the "
+            "probability of a value to be dropped, not to be kept"
+        )
+        yield RuleFinding(
+            "fail", rows[0][0], f"dropout {p:g}", message, p, _DROPPED, rows[0][1]["place"],
+            severity="note", advice=f"pass p={1 - p:.2g}, if {p:g} was meant to be kept",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, DROPOUT, "no dropout layer drops most of the values")
 
 
 def _thawed(rows: list[tuple[str, Mapping[str, Any]]]) -> RuleFinding:
@@ -164,7 +210,8 @@ STATISTICS = Rule(
     "finding, and so is 0 with a mean of 0 and a variance of 1, which then never change; None is "
     "the average over all batches. A batch norm that ran in eval mode inside of a "
     "model in train mode, with a mean of 0, a variance of 1 and no batch counted, is a note: "
-    "trained statistics may be loaded later.",
+    "trained statistics may be loaded later. In a training, a batch norm that gets two values per "
+    "channel at each call fails.",
     formula="0 < momentum < 0.9; not (eval mode and num_batches_tracked = 0)",
     source="torch.nn.BatchNorm2d: its momentum is the share of the new batch",
     fails="nn.BatchNorm2d(64, momentum=0.99), as in Keras; self.bn.eval() in forward",
@@ -229,4 +276,22 @@ EQUAL = Rule(
     needs=lambda options: (BACKWARD, request_probe(UNITS)),
     watches=lambda options: (request_probe(UNITS),),
     judge=_units,
+)
+
+HIGH_DROPOUT = Rule(
+    name="high_dropout",
+    severity="warning",
+    diagnoses=True,
+    looks_at="dropout",
+    says="no dropout layer drops most of the values",
+    computes="Reads the probability of each dropout layer that ran in train mode. From 0.8 on, and "
+    "below 1, it is a note: some models are made for it.",
+    formula="p < 0.8",
+    source="torch.nn.Dropout: p is the probability of an element to be zeroed; Srivastava et al. "
+    "2014 call the probability to keep it p",
+    fails="nn.Dropout(0.9), where 0.9 was to be kept",
+    mend="nn.Dropout(0.1)",
+    example="{rule: high_dropout}",
+    watches=lambda options: (request_probe(DROPOUT),),
+    judge=_dropout,
 )

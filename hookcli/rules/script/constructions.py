@@ -14,7 +14,7 @@ from hookcli.text import counted, join_names
 _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
 _KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
-          "large_eps", "empty_group")  # fmt: skip
+          "large_eps", "empty_group", "endless_momentum", "swapped_betas")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -55,7 +55,9 @@ def _shrunk(record: Report) -> Iterator[RuleFinding]:
 
 def _is_note(fact: ScriptFact) -> bool:
     """Return whether a fact may be meant: a group that is empty in this model, a large eps."""
-    return fact.kind == "empty_group" or (fact.kind == "large_eps" and not fact.values["given"])
+    return fact.kind in {"empty_group", "swapped_betas"} or (
+        fact.kind == "large_eps" and not fact.values["given"]
+    )
 
 
 def _duplicate(fact: ScriptFact) -> tuple[str, str]:
@@ -113,7 +115,27 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _endless(fact: ScriptFact) -> tuple[str, str]:
+    momentum = fact.values["momentum"]
+    return (
+        f"{fact.target} has momentum={momentum:g}: no gradient of an earlier step ever fades, so "
+        "that steps become longer and longer",
+        "use a momentum below 1, such as 0.9",
+    )
+
+
+def _swapped(fact: ScriptFact) -> tuple[str, str]:
+    first, second = fact.values["first"], fact.values["second"]
+    return (
+        f"{fact.target} has betas=({first:g}, {second:g}): the average of squared gradients is "
+        "over fewer steps than that of gradients, as if they were swapped",
+        "pass the larger one second, as in the default betas=(0.9, 0.999)",
+    )
+
+
 _SENTENCES = {
+    "endless_momentum": _endless,
+    "swapped_betas": _swapped,
     "dropped_state": _dropped,
     "empty_group": _empty,
     "large_eps": _large_eps,
@@ -136,7 +158,7 @@ RULE = Rule(
     "parameters falls to 30 %, with a weight_decay of at least 0.05; or if another optimizer of "
     "the same parameters steps in place of one whose state was loaded. A group without parameters "
     "is a note, as is an eps of Adam of at least 0.01 without weight_decay: the fourth argument is "
-    "eps.",
+    "eps; so is a second beta below the first. A momentum of 1 or more fails.",
     formula="parameters of an optimizer are distinct; one optimizer per training",
     source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
     fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",

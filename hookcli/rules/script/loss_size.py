@@ -9,7 +9,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _SIZE = "loss_size"
-_KINDS = ("dying_units", "constant_prediction", "majority_class")
+_KINDS = ("dying_units", "constant_prediction", "majority_class", "input_scale", "first_loss")
+_NOTES = ("input_scale", "first_loss")  # a model may train all the same
 _PASSES = 4  # backward passes for each step
 _STEPS = 3
 _LARGE = 50.0  # of inputs and targets
@@ -22,8 +23,8 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         found = True
         message, advice = _SENTENCES[fact.kind](fact)
         yield RuleFinding(
-            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place, advice=advice,
-            step=fact.step,
+            "fail", target_of(fact), fact.kind, message, fact.count, 0, fact.place,
+            "note" if fact.kind in _NOTES else None, advice=advice, step=fact.step,
         )  # fmt: skip
     for fact in facts_of(report, _SIZE):
         many = passes_of_steps(report, fact)
@@ -124,7 +125,41 @@ def _dying(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _scale(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    message = (
+        f"the inputs of '{fact.target}' are not normalized: they are from {values['low']:.4g} to "
+        f"{values['high']:.4g}, with a mean of {values['mean']:.3g} and a standard deviation of "
+        f"{values['std']:.3g}"
+    )
+    if "loss" in values:
+        message += f"; the first loss is {values['loss']:.4g}, and that of a guess {_guess(fact)}"
+    return message, "subtract the mean of the inputs, and divide them by their standard deviation"
+
+
+def _first(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    message = f"the first loss is {values['loss']:.4g}, and that of a guess {_guess(fact)}"
+    if values["weight"]:
+        times = values["std"] / values["usual"]
+        return (
+            f"{message}: '{values['weight']}' begins with a standard deviation of "
+            f"{values['std']:.3g}, {times:.3g} times that of torch's initialization",
+            f"initialize '{values['weight']}' with smaller values",
+        )
+    return (
+        f"{message}: the logits are large before the first step",
+        "check the initialization, what scales the logits, and whether labels fit the model",
+    )
+
+
+def _guess(fact: ScriptFact) -> str:
+    return f"ln({fact.values['classes']:,}) = {fact.values['guess']:.4g}"
+
+
 _SENTENCES = {
+    "input_scale": _scale,
+    "first_loss": _first,
     "constant_prediction": _constant,
     "majority_class": _majority,
     "dying_units": _dying,
@@ -143,7 +178,9 @@ RULE = Rule(
     "prediction for all samples; or if at least 95 % of the units of a ReLU are zero for the whole "
     "batch, and at most half were at first: in the last two looks each. That a step adds the "
     "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "
-    "a loss large, as a sum over many elements, is told with the findings that follow from it.",
+    "a loss large, as a sum over many elements, is told with the findings that follow from it. "
+    "Before the first step, inputs of the first layer with a root mean square above 20 are a note, "
+    "and so is a cross entropy three times as large as that of a guess.",
     formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
     source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "
     "Lu et al. 2020, Dying ReLU and Initialization",

@@ -67,7 +67,7 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
         message, advice = _SENTENCES[fact.target](fact)
         yield RuleFinding(
             "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place,
-            "note" if fact.target in _NOTES else None, advice=advice,
+            "note" if _is_note(fact) else None, advice=advice,
         )  # fmt: skip
     if not facts:
         yield without_findings(
@@ -76,6 +76,11 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             "losses get values that they are made for",
             "no backward pass was looked at",
         )
+
+
+def _is_note(fact: ScriptFact) -> bool:
+    """Return whether a fact may be meant."""
+    return fact.target in _NOTES or bool(fact.values.get("exclusive"))
 
 
 def _counts(fact: ScriptFact, report: TrainingReport) -> bool:
@@ -249,7 +254,55 @@ def _single_norm(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _relu_probability(fact: ScriptFact) -> tuple[str, str]:
+    if fact.values["inner"]:
+        return (
+            "binary_cross_entropy gets the sigmoid of a ReLU, so that no prediction is below 0.5",
+            "remove the ReLU in front of the sigmoid",
+        )
+    return (
+        "binary_cross_entropy gets the result of a ReLU, which is no probability: it is 0 without "
+        "a gradient, or has no upper bound",
+        "replace the ReLU by a sigmoid, or pass logits to binary_cross_entropy_with_logits",
+    )
+
+
+def _softmax_binary(fact: ScriptFact) -> tuple[str, str]:
+    many = fact.values["classes"]
+    if fact.values["exclusive"]:
+        return (
+            f"binary_cross_entropy gets a softmax over {many:,} classes, and each sample has one: "
+            "cross_entropy of the logits is the loss for it",
+            "pass logits and the number of the class to cross_entropy",
+        )
+    return (
+        f"binary_cross_entropy gets a softmax over {many:,} classes, whose shares add up to 1, but "
+        "the targets of a sample do not: the model cannot give two classes, or none",
+        "replace the softmax by a sigmoid",
+    )
+
+
+def _dropped(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"dropout with p={fact.values['p']:.3g} is applied to the outputs that the loss gets: it "
+        "sets predictions to zero",
+        "move the dropout in front of the last layer",
+    )
+
+
+def _signs(fact: ScriptFact) -> tuple[str, str]:
+    loss = fact.values["loss"]
+    return (
+        f"{loss} gets targets of 0 and 1: they must be -1 and 1",
+        f"pass `2 * target - 1` to {loss}",
+    )
+
+
 _SENTENCES = {
+    "relu_probability": _relu_probability,
+    "softmax_binary": _softmax_binary,
+    "dropped": _dropped,
+    "signs": _signs,
     "masked_mean": _masked_mean,
     "single_norm": _single_norm,
     "regression": _regression,
@@ -329,8 +382,12 @@ VALUES = Rule(
     "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
     "that add up to 1 along a dimension. The exp of the input of nll_loss must add up to 1 over "
     "the classes. Targets of binary_cross_entropy_with_logits must be "
-    "between 0 and 1; one other value may mark elements that the script leaves out. A mean is a "
-    "note if a mask sets half of it to zero or more, as is a norm over dimensions of size 1.",
+    "between 0 and 1; one other value may mark elements that the script leaves out. Those of "
+    "soft_margin_loss, hinge_embedding_loss, margin_ranking_loss and cosine_embedding_loss must be "
+    "-1 and 1. The input of binary_cross_entropy must not be a ReLU's result, nor a softmax, which "
+    "is a note if each sample has one class. No dropout may be between the last layer and a loss. "
+    "A mean is a note if a mask sets half of it to zero or more, as is a norm over dimensions of "
+    "size 1.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",
     fails="nn.CTCLoss() with labels from 0; F.kl_div(softmax(x), target); targets of -1 and 1",

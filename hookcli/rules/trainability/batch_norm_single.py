@@ -10,7 +10,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match,
 from hookcli.rules.select import calls_at, layer
 from hookcli.text import counted
 
-_BATCH_NORM = {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"}
+BATCH_NORM = {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"}
 _LARGER = "pass a larger batch, use GroupNorm, or put the layer in eval mode"
 
 
@@ -31,7 +31,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         yield no_match("module", options["at"])
         return
-    rows = [row for row in rows if row.type in _BATCH_NORM and row.training]
+    rows = [row for row in rows if row.type in BATCH_NORM and row.training]
     if not rows:
         yield skipped("no batch norm ran in train mode")
         return

@@ -150,7 +150,8 @@ RESHAPED = Rule(
     computes="Follows the autograd graph from the loss. A view whose result has the sizes of its "
     "input in another order is a finding: it cuts the same sequence of elements at other places. "
     "So is one that splits or merges the dimension of heads with one that does not lie beside it, "
-    "and one that puts channels last. Dimensions of size 1 do not count. What is cut back at once, "
+    "and one that puts channels last; or one that gives dimension 0 the size that it had before a "
+    "permutation moved it. Dimensions of size 1 do not count. What is cut back at once, "
     "as by a slice, is not judged.",
     formula="sorted(sizes before) = sorted(sizes after) implies sizes before = sizes after",
     source="torch.Tensor.view: the result shares the elements in their order",

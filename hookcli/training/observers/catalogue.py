@@ -18,6 +18,7 @@ from hookcli.training.observers.clipping import Clipping
 from hookcli.training.observers.compiler import Compiler
 from hookcli.training.observers.constant_terms import ConstantTerms
 from hookcli.training.observers.constructions import Constructions
+from hookcli.training.observers.first_sizes import FirstSizes
 from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.kept_graphs import KeptGraphs
@@ -55,6 +56,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     ConstantTerms,
     Constructions,
     EachStep,
+    FirstSizes,
     FrozenParts,
     GradientUse,
     KeptGraphs,

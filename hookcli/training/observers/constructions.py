@@ -68,7 +68,7 @@ class Constructions(Observer):
     """Looks at the parameters and groups of each optimizer when it steps."""
 
     kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
-             "large_eps", "dropped_state")  # fmt: skip
+             "large_eps", "dropped_state", "endless_momentum", "swapped_betas")  # fmt: skip
     after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -141,7 +141,7 @@ class Constructions(Observer):
 
     def _look_at_settings(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         """Note groups without parameters, and an eps of Adam that is as large as gradients."""
-        self.facts.look("empty_group", "large_eps")
+        self.facts.look("empty_group", "large_eps", "endless_momentum", "swapped_betas")
         kind, record = type(optimizer).__name__, records[0] if records else None
         groups = optimizer.param_groups
         empty = [i for i, group in enumerate(groups) if not group["params"]]
@@ -155,6 +155,17 @@ class Constructions(Observer):
             self.facts.add("empty_group", kind, known.line, record=record, group=empty[0], own=own)
         first = groups[0]
         eps, decay = first.get("eps"), first.get("weight_decay")
+        momentum, betas = first.get("momentum"), first.get("betas")
+        if isinstance(momentum, int | float) and momentum >= 1:
+            self.facts.add(
+                "endless_momentum", kind, known.line, record=record, momentum=float(momentum)
+            )
+        if isinstance(betas, tuple | list) and len(betas) == 2 and "eps" in first:
+            one, two = map(float, betas)
+            if two < one:
+                self.facts.add(
+                    "swapped_betas", kind, known.line, record=record, first=one, second=two
+                )
         if "betas" in first and isinstance(eps, float) and eps >= _LARGE_EPS and decay == 0:
             self.facts.add(
                 "large_eps", kind, known.line, record=record, eps=eps,

@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind
+from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind, signed
 
 _MOST = 1 << 20  # elements of a tensor that is read
 _SMALLEST = 16  # elements of a mask
 _MASKED = 0.5  # of the elements that a mean counts
+_NEAR = 0.15  # of a probability: a share of samples
 _OUTSIDE = 0.2  # of the targets
 _MARGIN = 0.05  # of the range of an activation
 _CLASSES = 5
@@ -30,6 +31,7 @@ _RANGES = {
     "ReluBackward0": ("a ReLU", 0.0, math.inf),
     "SoftplusBackward0": ("a softplus", 0.0, math.inf),
 }
+_RELU = "ReluBackward0"
 Finding = tuple[str, dict[str, Any]] | None
 
 
@@ -117,10 +119,73 @@ def clipped_logits(node: Node) -> Finding:
     return "relu", {"loss": "binary_cross_entropy_with_logits" if binary else "cross_entropy"}
 
 
+def probabilities(node: Node) -> Finding:
+    """Return that binary_cross_entropy gets the result of a ReLU, or of a softmax over classes."""
+    made = _behind(node)
+    if made is None:
+        return None
+    if made.name() == "SigmoidBackward0" and (inner := _behind(made)) is not None:
+        return ("relu_probability", {"inner": "sigmoid"}) if inner.name() == _RELU else None
+    if made.name() == _RELU:
+        return "relu_probability", {"inner": ""}
+    result = made._saved_result if made.name() == "SoftmaxBackward0" else None
+    if result is None or signed(made._saved_dim) % result.dim() != result.dim() - 1:
+        return None
+    target = node._saved_target.detach()
+    if target.shape != result.shape or result.shape[-1] < 2 or target.numel() > _MOST:
+        return None
+    sums = target.float().sum(-1)
+    return "softmax_binary", {
+        "classes": int(result.shape[-1]), "exclusive": bool(((sums - 1).abs() < _CLOSE).all()),
+    }  # fmt: skip
+
+
+def dropped(node: Node) -> Finding:
+    """Return that dropout comes between the model's last layer and a loss: it drops outputs."""
+    made = _behind(node)
+    if made is not None and made.name() == "LogSoftmaxBackward0":
+        made = _behind(made)
+    if made is None:
+        return None
+    if made.name() == "NativeDropoutBackward0":
+        return "dropped", {"p": float(made._saved_p)}
+    mask = made._saved_other if made.name() == "MulBackward0" else None
+    graded = [one for one, _ in made.next_functions if one is not None]
+    if mask is None or len(graded) != 1 or not _SMALLEST <= mask.numel() <= _MOST:
+        return None
+    values = mask.detach().unique().tolist() if mask.is_floating_point() else []
+    if len(values) != 2 or values[0] != 0 or values[1] <= 1:
+        return None
+    p = 1 - 1 / values[1]  # the others are divided by 1 - p
+    share = float((mask == 0).float().mean())
+    return ("dropped", {"p": p}) if abs(share - p) < _NEAR else None
+
+
+def signs(node: Node) -> Finding:
+    """Return that the targets of soft_margin_loss are 0 and 1 instead of -1 and 1."""
+    target = node._saved_target.detach()
+    return ("signs", {"loss": "soft_margin_loss"}) if are_bits(target) else None
+
+
+def are_bits(target: torch.Tensor) -> bool:
+    """Return whether targets are zeros and ones, both of them."""
+    if not 2 <= target.numel() <= _MOST or target.is_meta:
+        return False
+    zeros = int((target == 0).sum())
+    return 0 < zeros < target.numel() and zeros + int((target == 1).sum()) == target.numel()
+
+
 def one_class(node: Node) -> Finding:
     """Return that there is one class, so that the loss is 0 whatever the model gives."""
     logs = node._saved_self
     return ("one_class", {}) if logs.dim() > 1 and logs.shape[1] == 1 else None
+
+
+def one_share(node: Node) -> Finding:
+    """Return that the logarithm of a softmax is over one class, outside of nll_loss."""
+    result = node._saved_result
+    dim = signed(node._saved_dim)
+    return ("one_class", {}) if result.dim() > 1 and result.shape[dim] == 1 else None
 
 
 def cosines(node: Node) -> Finding:
@@ -220,15 +285,17 @@ _NAMES = {
     "BinaryCrossEntropyBackward0": "binary_cross_entropy",
 }
 _COMPARES = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
-_REGRESSION = (regression, bootstrapped)
+_REGRESSION = (regression, bootstrapped, dropped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MeanBackward0": (masked_mean,),
     "LinalgVectorNormBackward0": (single_norm,),
     "MseLossBackward0": _REGRESSION,
     "SmoothL1LossBackward0": _REGRESSION,
     "HuberLossBackward0": _REGRESSION,
-    "NllLossBackward0": (clipped_logits, cosines, one_class),
-    "NllLoss2DBackward0": (clipped_logits, cosines, one_class),
-    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits, swapped),
-    "BinaryCrossEntropyBackward0": (swapped,),
+    "NllLossBackward0": (clipped_logits, cosines, one_class, dropped),
+    "NllLoss2DBackward0": (clipped_logits, cosines, one_class, dropped),
+    "LogSoftmaxBackward0": (one_share,),
+    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits, swapped, dropped),
+    "BinaryCrossEntropyBackward0": (swapped, probabilities),
+    "SoftMarginLossBackward0": (signs,),
 }

@@ -13,9 +13,11 @@ from torch import nn
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.trainability.graph_patterns import (
     AXES,
+    CHAINS,
     NORMS,
     SIMILARITIES,
     GraphPatterns,
+    linear_pairs,
 )
 from hookcli.engine.probes.trainability.graph_shapes import (
     BROADCASTS,
@@ -37,12 +39,12 @@ from hookcli.engine.probes.trainability.unregistered import (
     leaves_of_graph,
     unregistered,
 )
-from hookcli.models import places
+from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_inputs import LOOKS, negated, target_scale
+from hookcli.training.observers.loss_inputs import LOOKS, are_bits, negated, target_scale
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.records import parameters_of
 from hookcli.training.root_watch import RootWatch
@@ -62,6 +64,11 @@ SCALE = "target_scale"  # a measurement
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 _LOOKS_AT_GRAPH = 2  # of each line
+# Losses whose targets are -1 and 1.
+_SIGNED = {
+    "HingeEmbeddingLoss", "hinge_embedding_loss", "MarginRankingLoss", "margin_ranking_loss",
+    "CosineEmbeddingLoss", "cosine_embedding_loss",
+}  # fmt: skip
 _NO_INPUTS: CallInputs = ((), {})
 
 
@@ -139,11 +146,28 @@ class LossLook(Observer):
             for name, kind, count in unregistered(root.root, strange):
                 value = {"kind": kind, "count": count}
                 self._note(Measurement(PROBE, name, None, value, None), root)
+        self._look_for_pairs(start, roots)
         scale = target_scale(start)
         for root in roots:
             if scale is not None and not any(m.probe == SCALE for m in root.measured):
                 self._note(Measurement(SCALE, "", None, scale, None), root)
             root.losses += 1
+
+    def _look_for_pairs(self, start: torch.Tensor, roots: list[RootWatch]) -> None:
+        """Note the linear layers of torch that follow each other without an activation."""
+        layers = {
+            id(weight): (names[0], root)
+            for root in roots
+            for module, names in module_tree.modules(root.root)
+            if type(module) is nn.Linear
+            and (weight := module_tree.own_parameter(module, "weight")) is not None
+        }
+        for first, second in linear_pairs(start):
+            if id(first) in layers and id(second) in layers:
+                (one, _), (name, root) = layers[id(first)], layers[id(second)]
+                place = places.of_class(type(root.root))
+                value = {"first": one, "hidden": len(first), "module": "Linear", "place": place}
+                self._note(Measurement(CHAINS, name, None, value, None), root)
 
     def _note(self, measurement: Measurement, root: RootWatch | None) -> None:
         """Add a measurement to a root, unless it has it."""
@@ -207,13 +231,18 @@ class LossLook(Observer):
             )  # fmt: skip
 
     def _look_at_call(self, node: ast.Call, frame: FrameType, place: str) -> None:
-        """Look at the inputs of kl_div, which is no node of its own in the graph."""
+        """Look at what losses get that are no nodes of their own in the graph."""
         function = loss_function(node, frame)
         name = (
             type(function).__name__
             if isinstance(function, nn.Module)
             else (getattr(function, "__name__", ""))
         )
+        if name in _SIGNED:
+            last = [k.value for k in node.keywords if k.arg == "target"] or node.args[-1:]
+            target = current_value(last[0], frame, node.lineno) if last else None
+            if target is not None and are_bits(target.detach()):
+                self.facts.add("loss_values", "signs", place, loss=name)
         if name not in ("KLDivLoss", "kl_div") or not node.args:
             return
         given = current_value(node.args[0], frame, node.lineno)

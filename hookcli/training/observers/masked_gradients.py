@@ -150,7 +150,9 @@ class MaskedGradients(Observer):
         record = next((one for one in records if any(p is own for own in one.own)), None)
         return _Masked(
             weakref.ref(p),
-            *(torch.zeros_like(rows) for _ in range(3)),
+            torch.zeros_like(rows),
+            torch.zeros_like(rows),
+            torch.zeros_like(rows),
             record,
             "" if record is None else record.root.names().get(id(p), ""),
             type(optimizer).__name__,

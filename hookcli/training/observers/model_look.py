@@ -15,7 +15,13 @@ from hookcli.engine.probes.code.user_code import (
     UNREAD,
     UserCode,
 )
-from hookcli.engine.probes.module_values import MASKS, NORMS, UNITS, ModuleValues
+from hookcli.engine.probes.module_values import (
+    DROPOUT,
+    MASKS,
+    NORMS,
+    UNITS,
+    ModuleValues,
+)
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import Observer
 from hookcli.training.records import Record
@@ -43,7 +49,7 @@ class ModelLook(Observer):
         code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS))
         run = root.recent[-1] if root.recent else None
         code.read(root.root, None if run is None else (run.args, run.kwargs))
-        values = ModuleValues((NORMS, MASKS, UNITS))
+        values = ModuleValues((NORMS, MASKS, UNITS, DROPOUT))
         with torch.no_grad(), disable_current_modes():
             values.look_at(record.model)
         for measurement in (*code.measurements, *values.measurements):

@@ -55,16 +55,16 @@ def unread_settings(kind: type) -> Iterator[UnreadSetting]:
         if name not in read:
             found.append(UnreadSetting(name, False, f"{file}:{definition.lineno}"))
             continue
-        stores = [node for node in nodes if _stores(node, name)]
+        stores = [node for node in nodes if isinstance(node, ast.Assign) and _stores(node, name)]
         if len(stores) == read.count(name) == 1 and not _is_attribute_read(name):
             found.append(UnreadSetting(name, True, f"{file}:{stores[0].lineno}"))
     if len(found) < _MANY:
         yield from found
 
 
-def _stores(node: ast.AST, name: str) -> bool:
+def _stores(node: ast.Assign, name: str) -> bool:
     """Return whether a statement is `self.name = name`."""
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+    if len(node.targets) != 1:
         return False
     target, value = node.targets[0], node.value
     return (

@@ -15,6 +15,7 @@ is one-hot.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -274,6 +275,25 @@ def _chains(
         if len(row) > 2:
             name, width = place_of(row[-1], owners, calls)[0], shape_of_node(row[-1])
             yield node, {"first": name, "hidden": (width or (0,))[-1], "layers": len(row)}
+
+
+def linear_pairs(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Yield the weights of two linear layers with nothing in between, if that is no bottleneck."""
+    nodes = list(nodes_behind(start))
+    users = Counter(behind for node in nodes for behind, _ in node.next_functions if behind)
+    for node in nodes:
+        if node.name() not in LINEAR:
+            continue
+        behind = node.next_functions[LINEAR[node.name()][0]][0]
+        while behind is not None and users[behind] == 1 and behind.name() in VIEWS:
+            behind = behind.next_functions[0][0]
+        if behind is None or behind.name() not in LINEAR or users[behind] != 1:
+            continue
+        first, second = _weight(behind), _weight(node)
+        if first is None or second is None or first is second or second.shape[1] != len(first):
+            continue
+        if len(first) >= min(first.shape[1], len(second)):
+            yield first, second
 
 
 def _is_linear_in_eval(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> bool:

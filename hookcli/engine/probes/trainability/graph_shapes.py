@@ -25,6 +25,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     dimension_of,
     nodes_behind,
     place_of,
+    signed,
 )
 from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
@@ -282,7 +283,7 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
             if behind is not None and behind.name() in _IN_ORDER | _MOVES:
                 users.setdefault(behind, []).append(node)
     for node in views:
-        shapes = _swapped(node) or _flattened(node)
+        shapes = _swapped(node) or _flattened(node) or _mixed(node)
         if shapes is not None and _is_used(node, users):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
@@ -321,6 +322,28 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
     if _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new):
         return before, after
     return None
+
+
+def _mixed(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes around a view that takes the samples from another dimension than theirs.
+
+    A permutation has moved dimension 0, and the view gives dimension 0 the size that it had.
+    """
+    moved = node.next_functions[0][0]
+    while moved is not None and moved.name() == "CloneBackward0":
+        moved = moved.next_functions[0][0]
+    before, after = tuple(int(size) for size in node._saved_self_sym_sizes), _shape(node)
+    if moved is None or moved.name() not in _MOVES or after is None or len(before) < 3:
+        return None
+    if moved.name() == "TransposeBackward0":
+        pair = sorted(signed(dim) % len(before) for dim in (moved._saved_dim0, moved._saved_dim1))
+        at = pair[1] if pair[0] == 0 else 0
+    else:
+        dims = [signed(dim) % len(before) for dim in moved._saved_dims]
+        at = dims.index(0)
+    samples = before[at]
+    is_mixed = at > 0 and samples > 1 and after[0] == samples != before[0]
+    return (before, after) if is_mixed and len(after) < len(before) else None
 
 
 def _puts_channels_last(old: Sequence[int], new: Sequence[int]) -> bool:

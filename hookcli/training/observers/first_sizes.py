@@ -1,0 +1,158 @@
+"""Sizes before the first step: of what the first layer gets, and of the first loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
+from hookcli.models import module_tree, places
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.backward import only_tensor
+from hookcli.training.observers.observer import Observer, line_of
+from hookcli.training.records import Record
+from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
+
+_MOST = 1 << 24  # elements of a tensor that is read
+_MOST_LINES = 8
+_LARGE = 20.0  # root mean square of the inputs of a layer
+_FAR, _ABOVE = 3.0, 3.0  # times the loss of a guess, and how far above it
+_WIDE = 5.0  # times the standard deviation of torch's own initialization
+# Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
+_LAYERS = {
+    "AddmmBackward0": (1, "_saved_mat1", 2),
+    "MmBackward0": (0, "_saved_self", 1),
+    "LinearBackward0": (0, "_saved_input", 1),
+    "ConvolutionBackward0": (0, "_saved_input", 1),
+}
+
+
+class FirstSizes(Observer):
+    """Looks at the first backward pass of each line, before its optimizer steps."""
+
+    kinds = ("input_scale", "first_loss")
+    before = {"backward": "backward"}  # noqa: RUF012
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lines: set[Any] = set()
+        self._stepped: set[int] = set()  # ids of the models that were trained
+        self._waiting: list[tuple[str, str, str | None, dict[str, Any]]] = []
+
+    def backward(self, call: TorchCall) -> None:
+        """Look at the loss of a line's first pass."""
+        line = line_of(call)
+        if line in self._lines or len(self._lines) >= _MOST_LINES:
+            return
+        self._lines.add(line)
+        start = only_tensor(call.argument(0, "tensors"))
+        if start is None or start.grad_fn is None:
+            return
+        self.facts.look(*self.kinds)
+        with torch.no_grad(), disable_current_modes():
+            self._look(list(nodes_behind(start)), places.of_frame(user_frame(call.frame)))
+
+    def _look(self, nodes: Sequence[Node], place: str | None) -> None:
+        names = {
+            id(parameter): (root, name)
+            for root in self.seen.roots.values()
+            if id(root) not in self._stepped
+            for name, parameter in root.root.named_parameters()
+        }
+        first = next(_first_losses(nodes), None)
+        given = [one for one in _inputs(nodes) if one[0] in names]
+        if given:
+            parameter, values = max(given, key=lambda one: one[1]["size"])
+            root, name = names[parameter]
+            module = name.rpartition(".")[0]
+            at = places.of_class(type(root.root))
+            self._waiting.append(("input_scale", module, at, {**values, **(first or {})}))
+        elif first is not None:
+            roots = {id(root): root for root, _ in names.values()}
+            wide = [one for root in roots.values() for one in _wide_weights(root.root)]
+            weight, std, usual = max(wide, key=lambda one: one[1] / one[2], default=("", 0.0, 0.0))
+            found = {**first, "weight": weight, "std": std, "usual": usual}
+            self._waiting.append(("first_loss", "", place, found))
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note which models step, and add what was seen of their loss."""
+        self._stepped |= {id(record.root) for record in records}
+        waiting, self._waiting = self._waiting, []
+        for kind, target, place, values in waiting:
+            record = records[0] if records else None
+            self.facts.add(kind, target, place, record=record, **values)
+
+
+def _inputs(nodes: Sequence[Node]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the weight of each layer that gets large values without a gradient, and the values."""
+    for node in nodes:
+        if node.name() not in _LAYERS:
+            continue
+        argument, kept, weight = _LAYERS[node.name()]
+        following = node.next_functions
+        if len(following) <= max(argument, weight) or following[argument][0] is not None:
+            continue
+        parameter = following[weight][0]
+        while parameter is not None and parameter.name() in ("TBackward0", "TransposeBackward0"):
+            parameter = parameter.next_functions[0][0]
+        variable = getattr(parameter, "variable", None)
+        try:
+            given = getattr(node, kept)
+        except RuntimeError:  # it was changed in place
+            continue
+        if variable is None or given is None or not _is_read(given):
+            continue
+        values = given.detach().float()
+        size = float(values.square().mean().sqrt())
+        if math.isfinite(size) and size > _LARGE:
+            yield id(variable), {
+                "size": size, "low": float(values.min()), "high": float(values.max()),
+                "mean": float(values.mean()), "std": float(values.std(unbiased=False)),
+            }  # fmt: skip
+
+
+def _is_read(tensor: torch.Tensor) -> bool:
+    plain = tensor.layout is torch.strided and not tensor.is_meta and tensor.is_floating_point()
+    return plain and 1 < tensor.numel() <= _MOST
+
+
+def _first_losses(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
+    """Yield the cross entropies that are far above that of a guess."""
+    for node in nodes:
+        if node.name() not in ("NllLossBackward0", "NllLoss2DBackward0"):
+            continue
+        try:
+            logs, target = node._saved_self.detach(), node._saved_target.detach()
+        except RuntimeError:
+            continue
+        classes = logs.shape[1 if logs.dim() > 1 else 0]
+        if classes < 2 or logs.numel() > _MOST or logs.is_meta or logs.dim() < 2:
+            continue
+        known = target != signed(node._saved_ignore_index)
+        if not bool(known.any()):
+            continue
+        picked = logs.float().gather(1, target.clamp(0, classes - 1)[:, None])[:, 0]
+        loss, guess = float(-picked[known].mean()), math.log(classes)
+        if math.isfinite(loss) and loss > max(_FAR * guess, guess + _ABOVE):
+            yield {"loss": loss, "guess": guess, "classes": int(classes)}
+
+
+def _wide_weights(root: nn.Module) -> Iterator[tuple[str, float, float]]:
+    """Yield the weights of layers that are spread much wider than torch initializes them."""
+    for module, names in module_tree.modules(root):
+        weight = module_tree.own_parameter(module, "weight")
+        if weight is None or weight.dim() < 2 or weight.is_meta or weight.numel() > _MOST:
+            continue
+        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and type(weight) is nn.Parameter:
+            fan_in = weight[0].numel()
+            std, usual = (
+                float(weight.detach().float().std(unbiased=False)),
+                1 / math.sqrt(3 * fan_in),
+            )
+            if std > _WIDE * usual:
+                yield f"{names[0]}.weight" if names[0] else "weight", std, usual

@@ -1,0 +1,309 @@
+"""Common faults of small trainings, each beside the healthy one that it resembles."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from hookcli.rules.judge_training import all_checks
+from tests.rules.training.test_script_mistakes import judged
+
+
+def findings(report, rule):
+    return [one.message for one in all_checks(report) if (one.rule, one.status) == (rule, "fail")]
+
+
+class Model(nn.Module):
+    """Layers of a classifier or a regression, with what is done to the outputs."""
+
+    def __init__(self, outputs, end=None, between=torch.relu):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(10, 16), nn.Linear(16, 16), nn.Linear(16, outputs)
+        self.end, self.between = end or nn.Identity(), between
+
+    def forward(self, x):
+        x = torch.relu(self.a(x))
+        return self.end(self.c(self.between(self.b(x))))
+
+
+def training(
+    model_of, loss_of, batch_of, *, steps=12, optimizer_of=lambda p: torch.optim.Adam(p, lr=1e-3)
+):
+    """A training of `steps` steps; `loss_of(output, target)` and `batch_of(step)` are its parts."""
+
+    def train():
+        model = model_of()
+        optimizer = optimizer_of(model.parameters())
+        for step in range(steps):
+            x, y = batch_of(step)
+            loss = loss_of(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return train
+
+
+def classes(_step, samples=16):
+    x = torch.randn(samples, 10)
+    return x, x[:, :3].argmax(1)
+
+
+def bits(_step):
+    x = torch.randn(16, 10)
+    return x, (x[:, :1] > 0).float()
+
+
+def many_bits(_step):
+    x = torch.randn(16, 10)
+    return x, (x[:, :3] > 0).float()
+
+
+def signs(_step):
+    x, y = bits(_step)
+    return x, 2 * y - 1
+
+
+def one_hot(step):
+    x, y = classes(step)
+    return x, F.one_hot(y, 3).float()
+
+
+def softmax(x):
+    return torch.softmax(x, -1)
+
+
+class Call(nn.Module):
+    """A module that calls a function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def of(outputs, *functions, **given):
+    return lambda: Model(outputs, nn.Sequential(*map(Call, functions)), **given)
+
+
+# What losses get
+
+
+@pytest.mark.parametrize(
+    ("train", "words"),
+    [
+        (
+            training(
+                of(1, torch.relu), lambda o, y: F.binary_cross_entropy(o.clamp(max=1), y), bits
+            ),
+            None,  # it is clamped
+        ),
+        (
+            training(of(1, torch.relu, torch.sigmoid), F.binary_cross_entropy, bits),
+            "gets the sigmoid of a ReLU, so that no prediction is below 0.5",
+        ),
+        (training(of(1, torch.sigmoid), F.binary_cross_entropy, bits), None),
+        (
+            training(of(3, softmax), F.binary_cross_entropy, many_bits),
+            "gets a softmax over 3 classes, whose shares add up to 1, but the targets",
+        ),
+        (
+            training(of(3, softmax), F.binary_cross_entropy, one_hot),
+            "gets a softmax over 3 classes, and each sample has one: cross_entropy of the logits",
+        ),
+        (
+            training(of(3, lambda x: F.dropout(x, 0.5)), F.cross_entropy, classes),
+            "dropout with p=0.5 is applied to the outputs that the loss gets",
+        ),
+        (
+            training(of(1, lambda x: F.dropout(x, 0.25)), F.mse_loss, bits),
+            "dropout with p=0.25 is applied to the outputs that the loss gets",
+        ),
+        (training(of(3, between=lambda x: F.dropout(x, 0.5)), F.cross_entropy, classes), None),
+        (
+            training(of(1), F.soft_margin_loss, bits),
+            "soft_margin_loss gets targets of 0 and 1: they must be -1 and 1",
+        ),
+        (training(of(1), F.soft_margin_loss, signs), None),
+        (
+            training(of(1), nn.HingeEmbeddingLoss(), bits),
+            "HingeEmbeddingLoss gets targets of 0 and 1: they must be -1 and 1",
+        ),
+        (training(of(1), nn.HingeEmbeddingLoss(), signs), None),
+        (
+            training(of(1), F.cross_entropy, lambda s: (bits(s)[0], torch.ones(16, 1))),
+            "cross_entropy gets the logits of one class: its softmax is 1",
+        ),
+    ],
+)
+def test_what_a_loss_is_not_made_for_is_named(train, words):
+    found = findings(judged(train), "loss_values")
+    assert [words in one for one in found] == [True] if words else found == []
+
+
+# Sizes before the first step
+
+
+def wide(x=1.0):
+    model = Model(3)
+    with torch.no_grad():
+        model.c.weight.normal_(0, x)
+    return model
+
+
+def raw_pixels(step):
+    x, y = classes(step)
+    return (x * 60 + 128).clamp(0, 255), y
+
+
+def test_inputs_that_are_not_normalized_are_a_note():
+    report = judged(training(lambda: Model(3), F.cross_entropy, raw_pixels))
+    [message] = findings(report, "loss_size")
+    assert message.startswith("the inputs of 'a' are not normalized: they are from ")
+    assert [one.severity for one in report.diagnoses] == ["note"]
+
+
+def test_inputs_that_the_model_scales_itself_are_not():
+    class Scaled(Model):
+        def forward(self, x):
+            return super().forward((x - 128) / 60)
+
+    assert (
+        findings(judged(training(lambda: Scaled(3), F.cross_entropy, raw_pixels)), "loss_size")
+        == []
+    )
+
+
+def test_weights_that_begin_too_wide_are_named_with_the_first_loss():
+    report = judged(training(lambda: wide(30.0), F.cross_entropy, classes))
+    [message] = findings(report, "loss_size")
+    assert (
+        "that of a guess ln(3) = 1.099: 'c.weight' begins with a standard deviation of " in message
+    )
+
+
+def test_a_first_loss_as_of_a_guess_is_no_note():
+    assert (
+        findings(judged(training(lambda: wide(0.1), F.cross_entropy, classes)), "loss_size") == []
+    )
+
+
+# Layers
+
+
+def test_linear_layers_without_an_activation_in_between_are_a_note():
+    plain = training(lambda: Model(3, between=nn.Identity()), F.cross_entropy, classes)
+    [message] = findings(judged(plain), "linear_after_linear")
+    assert message.startswith("no activation is between 'b' and 'c': ")
+    healthy = judged(training(lambda: Model(3), F.cross_entropy, classes))
+    assert findings(healthy, "linear_after_linear") == []
+
+
+class Normed(nn.Module):
+    def __init__(self, p=0.1):
+        super().__init__()
+        self.a, self.norm, self.drop = nn.Linear(10, 16), nn.BatchNorm1d(16), nn.Dropout(p)
+        self.c = nn.Linear(16, 3)
+
+    def forward(self, x):
+        return self.c(self.drop(torch.relu(self.norm(self.a(x)))))
+
+
+@pytest.mark.parametrize(
+    ("samples", "messages"),
+    [
+        (
+            2,
+            ["'norm' normalizes two values per channel: the result is 1 and -1, whatever they are"],
+        ),
+        (3, []),
+    ],
+)
+def test_a_batch_norm_of_two_values_is_named(samples, messages):
+    report = judged(training(Normed, F.cross_entropy, lambda step: classes(step, samples)))
+    assert findings(report, "batch_norm_statistics") == messages
+
+
+def test_a_last_batch_of_two_samples_is_no_batch_norm_of_two_values():
+    train = training(Normed, F.cross_entropy, lambda step: classes(step, 2 if step == 1 else 16))
+    assert findings(judged(train), "batch_norm_statistics") == []
+
+
+@pytest.mark.parametrize(("p", "many"), [(0.9, 1), (0.5, 0)])
+def test_dropout_of_most_values_is_a_note(p, many):
+    report = judged(training(lambda: Normed(p), F.cross_entropy, classes))
+    assert len(findings(report, "high_dropout")) == many
+    assert [one.severity for one in report.diagnoses] == ["note"] * many
+
+
+class Recurrent(nn.Module):
+    def __init__(self, step):
+        super().__init__()
+        self.step, self.rnn = step, nn.GRU(10, 8, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(self.rnn(x[:, None].expand(-1, 5, -1))[0][:, self.step])
+
+
+def test_a_recurrent_layer_whose_first_output_alone_is_used_is_told_so():
+    report = judged(training(lambda: Recurrent(0), F.cross_entropy, classes))
+    [message] = findings(report, "grad_exists")
+    assert message.endswith("exactly zero: only a first step is used, whose state is zero")
+    assert (
+        findings(judged(training(lambda: Recurrent(-1), F.cross_entropy, classes)), "grad_exists")
+        == []
+    )
+
+
+class Flat(nn.Module):
+    """A convolution whose channels are flattened, after a permutation or not."""
+
+    def __init__(self, order):
+        super().__init__()
+        self.order, self.conv, self.c = order, nn.Conv2d(1, 4, 3), nn.Linear(256, 3)
+
+    def forward(self, x):
+        x = torch.relu(self.conv(x))
+        return self.c(x.permute(self.order).reshape(x.shape[0], -1))
+
+
+def images(step):
+    y = torch.randint(0, 3, (6,))
+    return torch.randn(6, 1, 10, 10) + y[:, None, None, None], y
+
+
+@pytest.mark.parametrize(("order", "many"), [((1, 0, 2, 3), 1), ((0, 2, 3, 1), 0)])
+def test_a_view_that_mixes_samples_is_named(order, many):
+    found = findings(
+        judged(training(lambda: Flat(order), F.cross_entropy, images)), "reshaped_axes"
+    )
+    assert ["a view turns shape [4, 6, 8, 8] into [6, 256]" in one for one in found] == [
+        True
+    ] * many
+
+
+# Optimizers
+
+
+@pytest.mark.parametrize(
+    ("optimizer_of", "words"),
+    [
+        (lambda p: torch.optim.SGD(p, lr=1e-3, momentum=1.0), ["SGD has momentum=1: no gradient"]),
+        (lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.99), []),
+        (
+            lambda p: torch.optim.Adam(p, betas=(0.999, 0.9)),
+            ["Adam has betas=(0.999, 0.9): the average of squared gradients is over fewer steps"],
+        ),
+        (lambda p: torch.optim.Adam(p, betas=(0.5, 0.9)), []),
+    ],
+)
+def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
+    train = training(lambda: Model(3), F.cross_entropy, classes, optimizer_of=optimizer_of)
+    found = findings(judged(train), "optimizer_construction")
+    assert len(found) == len(words)
+    assert all(one.startswith(text) for one, text in zip(found, words, strict=True))

@@ -168,12 +168,14 @@ class SoftmaxAxes(TypedDict):
 class LinearChain(TypedDict):
     """The linear layer that feeds another one alone, and the values in between.
 
-    With `layers`, that many linear layers have only batch norms and dropout in between.
+    With `layers`, that many linear layers have only batch norms and dropout in between. If the
+    `whole` model is one linear map, they are all of its layers.
     """
 
     first: str
     hidden: Size
     layers: NotRequired[Count]
+    whole: NotRequired[bool]
     module: str | None
     place: str | None
 
@@ -249,6 +251,15 @@ class ScaledShares(TypedDict):
     """By which number the shares of a softmax are multiplied afterwards."""
 
     factor: Real
+    module: str | None
+    place: str | None
+
+
+class PooledPaddingRow(TypedDict):
+    """The share of padding in the tokens of a mean, and the token."""
+
+    share: Real
+    token: int
     module: str | None
     place: str | None
 

@@ -55,8 +55,7 @@ _ADVICE = {
     "zero_rows": "check which positions are used: a mask may be inverted, so that only padding is",
     "padding": "check the mask: `scaled_dot_product_attention` attends where it is True, and "
     "`nn.MultiheadAttention` where it is False",
-    "zero_state": "use the output of later steps; of the reverse direction, the last one is the first "
-    "position",
+    "zero_state": "use the output of later steps; of the reverse direction, the last one is first",
 }
 
 

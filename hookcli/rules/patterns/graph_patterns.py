@@ -84,6 +84,13 @@ def _of_scale(report: Report, one: Measurement) -> RuleFinding:
         advice = "multiply the scores by the factor, in front of the softmax"
         return RuleFinding("fail", one.target, "after", message, factor, 1, where, advice=advice)
     terms, share = one.value["terms"], one.value["share"]
+    if not share:
+        message = (
+            f"{_subject(one, 'attention')} multiplies its scores, products of {terms:,} terms, by "
+            f"sqrt({terms}), and must divide them by it"
+        )
+        advice = f"divide the scores by sqrt({terms})"
+        return RuleFinding("fail", one.target, "widened", message, 1, 0, where, advice=advice)
     message = (
         f"{_subject(one, 'attention')} does not scale its scores, products of {terms:,} terms: the "
         f"softmax is one-hot, with a weight above 0.9 in {share:.0%} of the rows"
@@ -144,6 +151,15 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
 def _in_a_row(one: Measurement) -> RuleFinding:
     """Return the note on linear layers with only batch norms and dropout in between."""
     count = one.value["layers"]
+    if one.value.get("whole"):
+        message = (
+            f"the model has no activation: its {count} layers, from '{one.value['first']}' to "
+            f"'{one.target}', compute one linear map"
+        )
+        return RuleFinding(
+            "fail", one.target, "no activation", message, count, 1, one.value["place"],
+            severity="note", advice="put an activation, such as ReLU, between the layers",
+        )  # fmt: skip
     message = (
         f"{count} linear layers from '{one.value['first']}' to '{one.target}' have batch norms or "
         "dropout in between, but no activation: in eval mode they compute one linear map"

@@ -14,7 +14,7 @@ from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
-DROPOUT = "high_dropout"
+DROPOUT, POOLED = "high_dropout", "pooled_padding"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 UNSEEN = "the modules were not looked at"
 _NAMED = 2
@@ -159,7 +159,19 @@ def _padding(report: Report, options: Options) -> Iterator[RuleFinding]:
             "fail", name, "padding", message, place=value["place"], severity="note",
             advice="set it to zero after the initialization: `weight[padding_idx] = 0`",
         )  # fmt: skip
-    if not inverted and not vectors:
+    pooled = rows_with(report, POOLED, "share")
+    for name, value in pooled:
+        where = f" in '{name}'" if name else ""
+        message = (
+            f"a mean{where} counts the vectors of padding: {value['share']:.0%} of the tokens are "
+            f"padding_idx={value['token']}"
+        )
+        yield RuleFinding(
+            "fail", name, "pooled", message, value["share"], 0,
+            value["place"] or report.model.place, severity="note",
+            advice="divide the sum by the number of tokens that are not padding",
+        )  # fmt: skip
+    if not inverted and not vectors and not pooled:
         yield _passed(report, PADDING, "padding has a vector of zeros, and masks hide it")
 
 
@@ -230,7 +242,8 @@ PADDING_RULE = Rule(
     computes="Looks at embeddings with a padding_idx whose input has padding. A key_padding_mask "
     "of an attention that is True exactly where there is no padding is a finding, and so is an "
     "attn_mask of scaled_dot_product_attention that hides exactly these tokens. A vector of "
-    "padding that is not zero is a note: it may be loaded, and later layers may hide it.",
+    "padding that is not zero is a note: it may be loaded, and later layers may hide it. So is a "
+    "mean over the tokens of a row that counts padding.",
     formula="weight[padding_idx] = 0; key_padding_mask != (ids != padding_idx); attn_mask != "
     "(ids == padding_idx)",
     source="torch.nn.Embedding: the vector at padding_idx is zeros, and gets no gradient; "
@@ -238,7 +251,7 @@ PADDING_RULE = Rule(
     fails="nn.init.normal_(embedding.weight); src_key_padding_mask=(ids != 0)",
     mend="with torch.no_grad(): embedding.weight[padding_idx] = 0",
     example="{rule: padding_tokens}",
-    watches=lambda options: (request_probe(PADDING), request_probe(INVERTED)),
+    watches=lambda options: tuple(map(request_probe, (PADDING, INVERTED, POOLED))),
     judge=_padding,
 )
 

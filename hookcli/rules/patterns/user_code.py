@@ -29,9 +29,13 @@ def _discarded(report: Report, options: Options) -> Iterator[RuleFinding]:
                 f"the result of `{call}` at {place} is never used: nothing reads "
                 f"`{value['variable']}`"
             )
+            advice = "use the result, or remove the call"
+            if "=" in call:
+                advice = "use it, as in a shortcut, or remove the line"
+                message = f"nothing reads `{value['variable']}` after `{call}` at {place}"
             yield RuleFinding(
                 "fail", name, str(call), message, place=place, severity="note",
-                advice="use the result, or remove the call",
+                advice=advice,
             )  # fmt: skip
             continue
         what = "module" if call == "from_pretrained" else "tensor"
@@ -125,7 +129,8 @@ RESULT = Rule(
     computes=_CODE + "A statement that only calls a function without side effects, as "
     "`x.masked_fill(mask, value)`, does nothing. Only functions of torch and methods that tensors "
     "alone have are known, and modules of torch without parameters or hooks, as self.dropout(x). "
-    "If the result of a module of torch is in a variable that nothing reads, that is a note.",
+    "If the result of a module of torch is in a variable that nothing reads, that is a note; so is "
+    "a second name of a value in a forward.",
     formula="no statement is a call of a function without side effects",
     source="QwenLM/Qwen#933; torch.Tensor: methods that change a tensor end with an underscore",
     fails="mask.masked_fill(pad, float('-inf')) on a line of its own",

@@ -12,9 +12,13 @@ from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.trainability.graph_patterns import (
+    AFTER,
     AXES,
     CHAINS,
+    MASKED,
     NORMS,
+    POOLED,
+    SHARP,
     SIMILARITIES,
     GraphPatterns,
     linear_pairs,
@@ -294,7 +298,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
     return (
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
-        GraphPatterns([], (AXES, NORMS, SIMILARITIES)),
+        GraphPatterns([], (AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, POOLED)),
         LossFormulas([], (NOISE, SIGNS)),
     )
 

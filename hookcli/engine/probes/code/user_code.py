@@ -114,7 +114,7 @@ class UserCode(ProbeWatcher):
                     if (what, place) not in seen and len(seen) < _MOST:
                         seen.add((what, place))
                         self._add(DISCARDED, name, {"call": what, "place": place})
-                for lost in self._lost(kind, function):
+                for lost in (*self._lost(kind, function), *_lost_names(function)):
                     what = lost["call"].removeprefix("self.")
                     if (what, lost["place"]) not in seen and len(seen) < _MOST:
                         seen.add((what, lost["place"]))
@@ -332,6 +332,25 @@ def _lost_calls(
         function = call.func if isinstance(call, ast.Call) else None
         if isinstance(function, ast.Attribute) and _is_name(function.value, "self"):
             yield function.attr, variable, call.lineno
+
+
+def _lost_names(function: FunctionType) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a forward that give a value a second name, which nothing reads."""
+    definition = definition_of(function) if function.__name__ == "forward" else None
+    if definition is None:
+        return
+    nodes = list(ast.walk(definition))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+    if read & {"locals", "vars"} or any(isinstance(n, ast.Global | ast.Nonlocal) for n in nodes):
+        return
+    for node in nodes:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
+            continue
+        target = node.targets[0]
+        if len(node.targets) == 1 and isinstance(target, ast.Name) and target.id not in read:
+            place = _place(function, node.lineno)
+            yield {"call": ast.unparse(node), "place": place, "variable": target.id}
 
 
 def _has_hooks(module: nn.Module) -> bool:

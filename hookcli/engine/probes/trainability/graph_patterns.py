@@ -9,7 +9,7 @@ afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums 
 block that an activation has changed in place. `half_values`: operators whose result is float16.
 `norm_dimensions`: norms over other dimensions than that of the features. `scaled_shares`: shares of
 a softmax that are multiplied by a number. `sharp_scores`: scores that nothing scales, whose softmax
-is one-hot.
+is one-hot. `pooled_padding`: means over the vectors of tokens that count padding.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ AXES, CHAINS, NORMS, SUMS = "softmax_axes", "linear_chains", "single_norms", "lo
 FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 HALF, NORMED = "half_values", "norm_dimensions"
-AFTER, SHARP = "scaled_shares", "sharp_scores"
+AFTER, SHARP, POOLED = "scaled_shares", "sharp_scores", "pooled_padding"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
 _ACTIVATIONS = {
@@ -65,6 +65,7 @@ _SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "Neg
 _BATCH_NORMS = {"NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0"}
 _LONGEST = 20  # nodes of a path
 _MOST = 5  # findings of one kind
+_BY_CHANCE = 2  # tokens of padding at the ends of rows
 
 
 class GraphPatterns(GraphWatcher):
@@ -126,6 +127,7 @@ class GraphPatterns(GraphWatcher):
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
         chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
+        is_linear = CHAINS in self._probes and kinds.isdisjoint(_ACTIVATIONS)
         if SOFTMAX in kinds or chained:
             for node in nodes:
                 for behind, _ in node.next_functions:
@@ -133,13 +135,18 @@ class GraphPatterns(GraphWatcher):
                         users.setdefault(behind, []).append(node)
         patterns: dict[str, Callable[[], Iterator[tuple[Node, dict[str, Any]]]]] = {
             AXES: lambda: softmaxes(nodes, users),
-            CHAINS: lambda: _chains(nodes if chained else [], users, owners, calls),
+            CHAINS: lambda: (
+                _linear_model(nodes, owners, calls)
+                if is_linear
+                else _chains(nodes, users, owners, calls)
+            ),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),
             NORMED: lambda: _other_dimensions(nodes, owners, calls),
             MASKED: lambda: masked_shares(nodes, users),
             AFTER: lambda: scaled_shares(nodes, users),
             SHARP: lambda: sharp_scores(nodes),
+            POOLED: lambda: _pooled(nodes),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
         }
@@ -216,6 +223,22 @@ def _normed(shape: list[int], dims: list[int], *, batch_norm: bool) -> dict[str,
     }  # fmt: skip
 
 
+def _pooled(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each mean over the tokens of an embedding of which some rows have padding."""
+    for node in nodes:
+        behind = node.next_functions[0][0] if node.name() == "MeanBackward1" else None
+        if behind is None or behind.name() != "EmbeddingBackward0":
+            continue
+        ids, padding = behind._saved_indices, signed(behind._saved_padding_idx)
+        dims = [signed(dim) % 3 for dim in node._saved_dim]
+        if padding < 0 or ids.dim() != 2 or dims != [1] or ids.is_meta:
+            continue
+        padded = ids == padding
+        ends = any(bool((one.int().diff(dim=1) >= 0).all()) for one in (padded, padded.flip(1)))
+        if ends and int(padded.sum()) > _BY_CHANCE:
+            yield node, {"share": float(padded.double().mean()), "token": padding}
+
+
 def _words(kind: str) -> set[str]:
     """Return which words of a layer norm are in the name of a class."""
     return {word for word in ("layer", "norm") if word in kind.lower()}
@@ -275,6 +298,51 @@ def _chains(
         if len(row) > 2:
             name, width = place_of(row[-1], owners, calls)[0], shape_of_node(row[-1])
             yield node, {"first": name, "hidden": (width or (0,))[-1], "layers": len(row)}
+
+
+_CONVOLUTION = "ConvolutionBackward0"
+# Operators of a model that computes one linear map, beside its layers.
+_OF_LINEAR_MAPS = SAME_VALUES | VIEWS | {
+    f"{name}Backward0"
+    for name in ("Add", "Sub", "Mean", "Sum", "AvgPool2D", "AdaptiveAvgPool2D", "ConstantPadNd",
+                 "Cat", "Embedding", "Split", "Unbind")
+} | {"MeanBackward1", "SumBackward1", "torch::autograd::AccumulateGrad"}  # fmt: skip
+
+
+def _linear_model(
+    nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the last layer of a model of several layers with nothing but linear maps in it.
+
+    One of its widths must be none that a bottleneck limits, as that of a linear autoencoder does.
+    """
+    layers = []
+    for node in nodes:
+        if owners.of(node._sequence_nr()) is None:  # of the loss
+            continue
+        if node.name() in LINEAR or node.name() == _CONVOLUTION:
+            layers.append(node)
+        elif node.name() not in _OF_LINEAR_MAPS:
+            return
+    weights = [_weight_of(node) for node in layers]
+    shapes = [tuple(one.shape) for one in weights if one is not None]
+    if len(shapes) < 2 or len(shapes) < len(layers):
+        return
+    narrow = min(shapes[-1][1], shapes[0][0])  # the first layer is the farthest from the loss
+    if any(shape[0] >= narrow for shape in shapes[1:]):
+        name = place_of(layers[-1], owners, calls)[0]
+        yield layers[0], {
+            "first": name, "hidden": max(shape[0] for shape in shapes[1:]), "layers": len(layers),
+            "whole": True,
+        }  # fmt: skip
+
+
+def _weight_of(node: Node) -> torch.Tensor | None:
+    """Return the trainable weight of a linear layer or a convolution."""
+    if node.name() in LINEAR:
+        return _weight(node)
+    variable = getattr(node.next_functions[1][0], "variable", None)
+    return variable if isinstance(variable, torch.Tensor) else None
 
 
 def linear_pairs(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

@@ -263,10 +263,15 @@ def _number_of(node: Node) -> float | None:
 def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield each softmax of products of many terms that nothing scales, and that is one-hot.
 
-    A norm of queries or keys, or a factor in front of the product, scales them too.
+    A norm of queries or keys, or a factor in front of the product, scales them too. So does a
+    product that is multiplied by the root of the number of its terms, instead of divided by it.
     """
     for node in nodes:
         if node.name() != SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
+            continue
+        widened = _widened_terms(node)
+        if widened:
+            yield node, {"terms": widened, "share": 0.0}
             continue
         shares, dim = node._saved_result.detach(), dimension_of(node)
         if shares.dim() < 2 or shares.shape[dim] < _KEYS:
@@ -281,6 +286,30 @@ def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
         share = float((largest > _SHARP).double().mean())
         if terms >= _TERMS and share >= _ROWS:
             yield node, {"terms": terms, "share": share}
+
+
+def _widened_terms(softmax: Node) -> int:
+    """Return the number of terms of products that are multiplied by its root; 0 if they are not."""
+    node, factor = softmax.next_functions[0][0], 1.0
+    for _ in range(_LONGEST):
+        if node is None:
+            return 0
+        if node.name() in _PRODUCTS:
+            factors = [node._saved_self, node._saved_mat2]
+            known = next((one for one in factors if one is not None), None)
+            terms = 0 if known is None else int(known.shape[-1 if known is factors[0] else -2])
+            far = abs(factor - math.sqrt(terms)) > _NORMALISED * factor
+            return 0 if terms < _KEYS or far or not _are_scores(softmax) else terms
+        if node.name() in {"MulBackward0", "DivBackward0"}:
+            number = _number_of(node)
+            if number is None:
+                return 0
+            factor *= number
+        elif node.name() not in SAME_VALUES | VIEWS | _MOVES | {"MaskedFillBackward0"}:
+            return 0
+        graded = [behind for behind, _ in node.next_functions if behind is not None]
+        node = graded[0] if graded else None
+    return 0
 
 
 def _unscaled_product(softmax: Node) -> Node | None:

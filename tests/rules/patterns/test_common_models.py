@@ -1,0 +1,131 @@
+"""Common mistakes of models, each beside the model that it resembles."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import hookcli
+
+
+def found(model, inputs, rule):
+    report = hookcli.check(model, inputs=inputs)
+    return [row for row in report.checks if (row.rule, row.status) == (rule, "fail")]
+
+
+# Linear maps
+
+
+@pytest.mark.parametrize(
+    ("layers", "is_found"),
+    [
+        ([nn.Linear(8, 16), nn.Linear(16, 16), nn.Linear(16, 3)], True),
+        ([nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3)], False),
+        ([nn.Linear(8, 2), nn.Linear(2, 8)], False),  # a bottleneck: an autoencoder
+        ([nn.Linear(8, 3)], False),
+        ([nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 3)], False),
+        ([nn.Linear(8, 16), nn.Softmax(1), nn.Linear(16, 3)], False),
+    ],
+)
+def test_a_model_without_an_activation_is_a_note(layers, is_found):
+    rows = found(nn.Sequential(*layers), torch.randn(4, 8), "linear_after_linear")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert rows[0].message == (
+            "the model has no activation: its 3 layers, from '0' to '2', compute one linear map"
+        )
+
+
+def test_convolutions_without_an_activation_are_a_note():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3), nn.Flatten(), nn.Linear(128, 3))
+    [row] = found(model, torch.randn(2, 3, 8, 8), "linear_after_linear")
+    assert row.message.startswith("the model has no activation: its 3 layers")
+
+
+# Attention
+
+
+class Attention(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+        self.q, self.k, self.v = (nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x):
+        scores = self.q(x) @ self.k(x).transpose(1, 2) * self.factor
+        return scores.softmax(-1) @ self.v(x)
+
+
+@pytest.mark.parametrize(("factor", "is_found"), [(4.0, True), (1 / 4, False), (2.0, False)])
+def test_scores_that_are_multiplied_by_the_root_of_their_terms_are_named(factor, is_found):
+    rows = found(Attention(factor), torch.randn(2, 6, 16), "softmax_dimension")
+    assert [
+        "multiplies its scores, products of 16 terms, by sqrt(16)" in r.message for r in rows
+    ] == ([True] * is_found)
+
+
+# Padding
+
+
+class Bag(nn.Module):
+    def __init__(self, *, masked=False, padding=0):
+        super().__init__()
+        self.words, self.head = nn.Embedding(20, 8, padding_idx=padding), nn.Linear(8, 2)
+        self.masked = masked
+
+    def forward(self, ids):
+        vectors = self.words(ids)
+        if self.masked:
+            return self.head(vectors.sum(1) / (ids != 0).sum(1, keepdim=True))
+        return self.head(vectors.mean(1))
+
+
+PADDED = torch.tensor([[3, 4, 5, 6, 7, 8], [9, 2, 3, 0, 0, 0], [5, 1, 2, 3, 4, 0]])
+
+
+@pytest.mark.parametrize(
+    ("model", "ids", "is_found"),
+    [
+        (Bag(), PADDED, True),
+        (Bag(), PADDED.flip(1), True),
+        (Bag(masked=True), PADDED, False),
+        (Bag(padding=None), PADDED, False),
+        (Bag(), PADDED.clamp(min=1), False),
+        (Bag(), PADDED[:, torch.tensor([0, 5, 1, 4, 2, 3])], False),  # tokens by chance
+    ],
+)
+def test_a_mean_that_counts_padding_is_a_note(model, ids, is_found):
+    rows = found(model, ids, "padding_tokens")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert rows[0].message == (
+            "a mean counts the vectors of padding: 22% of the tokens are padding_idx=0"
+        )
+
+
+# Code
+
+
+class Lost(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        shortcut = x  # noqa: F841
+        return self.b(torch.relu(self.a(x))) + self.a(x)
+
+
+class Kept(Lost):
+    def forward(self, x):
+        shortcut = x
+        return self.b(torch.relu(self.a(x))) + shortcut
+
+
+def test_a_name_that_a_forward_never_reads_is_a_note():
+    [row] = found(Lost(), torch.randn(4, 8), "discarded_result")
+    assert (row.severity, row.message.partition(" at ")[0]) == (
+        "note", "nothing reads `shortcut` after `shortcut = x`",
+    )  # fmt: skip
+    assert found(Kept(), torch.randn(4, 8), "discarded_result") == []

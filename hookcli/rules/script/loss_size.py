@@ -180,7 +180,7 @@ RULE = Rule(
     "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "
     "a loss large, as a sum over many elements, is told with the findings that follow from it. "
     "Before the first step, inputs of the first layer with a root mean square above 20 are a note, "
-    "and so is a cross entropy three times as large as that of a guess.",
+    "and so is a cross entropy six times as large as that of a guess.",
     formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
     source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "
     "Lu et al. 2020, Dying ReLU and Initialization",

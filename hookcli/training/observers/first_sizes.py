@@ -21,7 +21,7 @@ from hookcli.training.source.frame_source import user_frame
 _MOST = 1 << 24  # elements of a tensor that is read
 _MOST_LINES = 8
 _LARGE = 20.0  # root mean square of the inputs of a layer
-_FAR, _ABOVE = 3.0, 3.0  # times the loss of a guess, and how far above it
+_FAR = 6.0  # times the loss of a guess
 _WIDE = 5.0  # times the standard deviation of torch's own initialization
 # Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
 _LAYERS = {
@@ -138,7 +138,7 @@ def _first_losses(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
             continue
         picked = logs.float().gather(1, target.clamp(0, classes - 1)[:, None])[:, 0]
         loss, guess = float(-picked[known].mean()), math.log(classes)
-        if math.isfinite(loss) and loss > max(_FAR * guess, guess + _ABOVE):
+        if math.isfinite(loss) and loss > _FAR * guess:
             yield {"loss": loss, "guess": guess, "classes": int(classes)}
 
 

@@ -35,6 +35,13 @@ from hookcli.training.norms import (
     gradients_of,
     local,
 )
+from hookcli.training.optimizer_groups import (
+    largest_decay,
+    largest_rate,
+    learning_rate,
+    numbers,
+    parameters_of,
+)
 from hookcli.training.parallel.flat_parameters import find_flat_parameters
 from hookcli.training.parallel.part_norms import PartNormsKeeper
 from hookcli.training.parallel.placed_rows import with_placements
@@ -50,52 +57,6 @@ _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update ex
 _DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that
 _SHORT = (torch.bfloat16, torch.float16)
 _SAMPLE = 1 << 16  # elements of each parameter that are copied otherwise
-
-
-def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
-    """Return the options of a group that are numbers or flags; of `betas`, `betas[0]` and so on."""
-    found: dict[str, Number | bool] = {}
-    betas = group.get("betas")
-    more = (
-        {f"betas[{i}]": one for i, one in enumerate(betas)}
-        if isinstance(betas, tuple | list)
-        else {}
-    )
-    for name, value in {**group, **more}.items():
-        if isinstance(value, bool):
-            found[name] = value
-        elif isinstance(value, int | float) or (
-            isinstance(value, torch.Tensor) and value.numel() == 1
-        ):
-            found[name] = number(float(value))
-    return found
-
-
-def largest_decay(optimizer: Any) -> float | None:
-    """Return the largest weight decay of all groups; None if no group has one."""
-    values = [group.get("weight_decay") for group in optimizer.param_groups]
-    return max((float(value) for value in values if value is not None), default=None)
-
-
-def parameters_of(optimizer: Any) -> list[torch.Tensor]:
-    """Return the parameters of all groups."""
-    return [p for group in optimizer.param_groups for p in group["params"]]
-
-
-def largest_rate(optimizer: Any) -> float | None:
-    """Return the largest learning rate of several groups; None if there is only one group."""
-    groups = optimizer.param_groups
-    if len(groups) < 2:
-        return None
-    return max((float(g["lr"]) for g in groups if g.get("lr") is not None), default=None)
-
-
-def learning_rate(optimizer: Any) -> float | None:
-    """Return the learning rate of the first group."""
-    for group in optimizer.param_groups:
-        lr = group.get("lr")
-        return None if lr is None else float(lr)
-    return None
 
 
 @dataclass(slots=True)
@@ -508,15 +469,15 @@ class Record:
             never_zeroed=self._never_zeroed(),
             unheld=unheld,
             compiled=root.compiled,
-            eval_modules=tuple(sorted(root.eval_modules)),
-            train_modules=tuple(sorted(root.train_modules)),
-            eval_steps=tuple(sorted(root.eval_steps)),
+            eval_modules=tuple(sorted(root.modes.eval_modules)),
+            train_modules=tuple(sorted(root.modes.train_modules)),
+            eval_steps=tuple(sorted(root.modes.eval_steps)),
             together=tuple(other.name for other in self.together.values()),
             digests=self._digests or None,
             partly=root.partly_seen() or None,
             omitted=self.sampling.omitted or None,
             shared=tuple(other.name for other in self.shared) or None,
-            modes=root.modes.info(),
+            modes=root.modes.counts.info(),
             losses=root.losses or None,
             groups=None if self._parts is None else self._parts.rows(self.own),
             step_digests=self._digests_of_steps(),
@@ -591,54 +552,3 @@ def digest_of(parameters: list[torch.Tensor]) -> str | None:
         value = _every(value, stride).clone() if value.layout is torch.strided else value
         whole.update(digest(value).encode())
     return whole.hexdigest()[:32]
-
-
-class ByHand:
-    """The backward passes of a root that no optimizer has trained so far.
-
-    They may turn out to be the micro-steps of an optimizer's first step: then this is dropped. The
-    script updates the parameters itself if they differ at the next forward.
-
-    `fills` tells whether the passes add to `.grad`. Those of torch.autograd.grad do not: the
-    gradients are only known to the script, and they are steps only if the parameters change.
-    """
-
-    def __init__(self, record: Record, *, fills: bool = True) -> None:
-        self.record = record
-        self.fills = fills
-        self.step = 0  # of which the forwards are now
-        self.forwards = 0
-        self._before = record.root.fingerprint()
-        self._updated = False
-
-    def backward_ended(self, one: BackwardPass, is_sampled: Callable[[int], bool]) -> None:
-        """Note a backward pass that has ended. The script updates the parameters after it."""
-        record = self.record
-        record.own = [p.tensor for p in record.root.model.parameters() if p.tensor.requires_grad]
-        record.passes = hash((record.passes, one.task))
-        norm = gradient_norm(record.own) if self.fills else None
-        record.begin(
-            [one],
-            forwards=record.root.forwards,
-            norm=norm,
-            lr=None,
-            sampled=is_sampled(record.steps.total),
-            noted=self.fills,
-        )
-        record.end(measured=False)
-        self.forwards += record.root.forwards
-        record.root.forwards = 0
-
-    def is_new(self, root: RootWatch) -> bool:
-        """Return whether the forward that begins now belongs to a new step."""
-        self.record.measure_late(only_if_changed=True)
-        if not self._updated:
-            self._updated = self.changes()
-        if not self._updated or self.step == self.record.steps.total:
-            return False
-        self.step = self.record.steps.total
-        return True
-
-    def changes(self) -> bool:
-        """Return whether the parameters differ from those of the first backward pass."""
-        return self._updated or self.record.root.fingerprint() != self._before

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -27,7 +27,6 @@ from hookcli.errors import RequestError
 from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.traced.rows import LayerSteps
-from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
@@ -39,8 +38,9 @@ from hookcli.report.sinks import Kept, Sink
 from hookcli.report.steps import TrainingInfo
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
-from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
+from hookcli.training.forward_modes import ForwardModes, RootModes, note_trained
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
@@ -56,32 +56,14 @@ from hookcli.training.roots import (
 )
 from hookcli.training.selection.sampling import MOST_CALLS, MOST_SECONDS
 from hookcli.training.step_hooks import AskedSet, HookSet, StepHooks
-from hookcli.training.steps import ModeCounts
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
 _MOST_BYTES = 1 << 24  # of the batches of several forwards
 _MOST_EVENTS = 20_000  # of a question
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
-_MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
 _RETURNED = 8  # outputs whose memory is known, of the last calls
 _MOST_NOTED = 500  # calls after which it is not noted any more
-
-
-@dataclass(slots=True)
-class _Modes:
-    """The modules with dropout or batch normalization in one forward, by their modes.
-
-    `step` is that of a sampled step. `called_in_eval` tells the mode of the module that the script
-    called. `trains`: a backward pass for the parameters has reached it. A forward may also be made
-    for something else with gradients, such as those of an input in an adversarial attack.
-    """
-
-    step: int | None
-    train: frozenset[str]
-    eval: frozenset[str]
-    called_in_eval: bool
-    trains: bool = False
 
 
 class RootWatch:
@@ -143,24 +125,13 @@ class RootWatch:
         self.partly: dict[int, int] = {}  # steps, with how many forwards were observed whole
         self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
         self._generators: GeneratorKeeper | None = None
-        self._modes: list[_Modes] = []  # of the forwards of the step that runs now
-        self.eval_modules: set[str] = set()
         self.is_bound = False  # whether an optimizer trains it
         self.names_in_call: dict[int, str] = {}  # of the parameters during a call
-        self.train_modules: set[str] = set()
-        self.eval_steps: set[int] = set()  # sampled ones
-        self.modes = ModeCounts()
-        self._has_plain_modes = False  # of a forward in which all modules are in train mode
+        self.modes = RootModes(self.root)
         # Weak references to the memory of tensors that the last calls returned.
         self.returned: deque[StorageWeakRef] = deque(maxlen=_RETURNED)
         self.measured: list[Measurement] = []  # of the losses that were looked at
         self.losses = 0
-        self._known_modes: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
-        self._layers_with_modes: list[tuple[str, nn.Module]] = [
-            (names[0], module)
-            for module, names in module_tree.modules(self.root)
-            if isinstance(module, BatchNormBase | DropoutBase)
-        ]
 
     def hide_calls(self) -> None:
         """Attach no hooks to its modules from now on: the compiler would trace them."""
@@ -289,8 +260,8 @@ class RootWatch:
             replaced = self._observe(called, step, args, kwargs)
         elif step is not None:
             self._steps.go_on(step)
-        if self._sees_calls and self._layers_with_modes:
-            self._note_modes(step if self.is_observed else None, called)
+        if self._sees_calls and self.modes.depends:
+            self.modes.note(step if self.is_observed else None, called)
         return replaced
 
     def _full(self, step: int) -> None:
@@ -320,50 +291,6 @@ class RootWatch:
                 or (info.tensor.is_leaf and info.tensor.requires_grad)
             }
 
-    def _note_modes(self, step: int | None, called: nn.Module) -> None:
-        """Note the modes of dropout that drops something, and of batch normalization.
-
-        Each forward does this, so that the names are only looked up if a mode has changed.
-        """
-        flags = [layer.training for _, layer in self._layers_with_modes]
-        known = self._known_modes
-        if called is not self.root or step is not None or known is None or known[0] != flags:
-            inside = None if called is self.root else set(map(id, called.modules()))
-            layers = [
-                (name, layer.training)
-                for name, layer in self._layers_with_modes
-                if getattr(layer, "p", 1) != 0 and (inside is None or id(layer) in inside)
-            ]
-            train = frozenset(name for name, training in layers if training)
-            known = flags, train, frozenset(name for name, training in layers if not training)
-            self._known_modes = known if called is self.root else None
-        if step is None and not known[2] and called.training and not self._modes:
-            self._has_plain_modes = True  # nothing is in eval mode: no need to know what it trains
-            return
-        self._modes.append(_Modes(step, known[1], known[2], not called.training))
-        if len(self._modes) > _MOST_FORWARDS:
-            del self._modes[: _MOST_FORWARDS // 2]
-
-    def _count_modes(self, ended: int | None) -> None:
-        """Count the modes of the forwards that were trained, in the step that has `ended`."""
-        plain, self._has_plain_modes = self._has_plain_modes, False
-        if not self._modes:
-            if plain and ended is not None:
-                self.modes.count(ended, modules=False, called=False)
-            return
-        trained = [modes for modes in self._modes if modes.trains]
-        for modes in trained:
-            self.train_modules |= modes.train
-            self.eval_modules |= modes.eval
-            self.eval_steps |= {modes.step} if modes.eval and modes.step is not None else set()
-        if trained and ended is not None:
-            self.modes.count(
-                ended,
-                modules=any(modes.eval for modes in trained),
-                called=any(modes.called_in_eval for modes in trained),
-            )
-        self._modes.clear()
-
     def _keep(self, call: ForwardCall) -> None:
         """Keep a forward until the step, and earlier ones if their batches are small."""
         recent = self.recent
@@ -390,7 +317,7 @@ class RootWatch:
             self.recent[-1].end(outputs)
             number = self.recent[-1].first_node
         watches = self.wholes if self.is_part else [self]
-        modes = [watch._modes[-1] for watch in watches if watch._modes]
+        modes = [last for watch in watches if (last := watch.modes.last) is not None]
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
                 # partial: many are made in a training
@@ -398,7 +325,7 @@ class RootWatch:
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
                 self.sees_backward = True
         if not outputs:  # of an unknown form
-            _note_trained(modes)
+            note_trained(modes)
 
     def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:
         """Keep the gradient of an output of the call whose first node has this number."""
@@ -534,7 +461,7 @@ class RootWatch:
 
     def ended_step(self, number: int | None = None) -> None:
         """Forget what belongs to the step that ended. Its `number` is None if it is no step."""
-        self._count_modes(number)
+        self.modes.ended_step(number)
         self._reached_by = None
         self.forwards = self.own_forwards = 0
         self.began = None
@@ -554,7 +481,7 @@ class RootWatch:
     def close(self) -> None:
         """Remove all hooks."""
         self.running = 0
-        self._count_modes(None)
+        self.modes.ended_step(None)
         for _, handle in self._edges:
             handle.remove()
         self._edges.clear()
@@ -649,17 +576,12 @@ class _OutputReached(_Begins):
     """The hook on the outputs of all calls."""
 
     def __call__(  # type: ignore[override]
-        self, number: int, index: int, modes: Sequence[_Modes], gradient: Any
+        self, number: int, index: int, modes: Sequence[ForwardModes], gradient: Any
     ) -> None:
         """Tell the root, and give it the gradient of an output of one call: see `gradient_came`."""
         watch = self._watch()
         if watch is not None:
             watch.backward_reached()
             if modes and not modes[0].trains and watch.is_trained_now():
-                _note_trained(modes)
+                note_trained(modes)
             watch.gradient_came(number, index, gradient)
-
-
-def _note_trained(forwards: Sequence[_Modes]) -> None:
-    for modes in forwards:
-        modes.trains = True

@@ -47,9 +47,10 @@ from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
+from hookcli.training.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.parallel.children import Children
 from hookcli.training.parallel.other_ranks import OtherRanks
-from hookcli.training.records import Record, largest_rate, learning_rate, parameters_of
+from hookcli.training.records import Record
 from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch

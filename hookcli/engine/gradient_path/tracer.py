@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,19 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from hookcli.engine.gradient_path import source_lines
+from hookcli.engine.gradient_path.carried_cuts import CarriedCuts
+from hookcli.engine.gradient_path.operator_values import (
+    ARRAYS,
+    BY_POSITION,
+    FIRST_ONLY,
+    LEAVING,
+    MAKING,
+    SHAPE_ONLY,
+    SUMS,
+    name_of,
+    rounds,
+    writes,
+)
 from hookcli.engine.gradient_path.parameter_reach import ParameterReach, reachable
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.models import module_tree, places
@@ -20,7 +32,6 @@ from hookcli.models.model import Call, CallInputs, Model, lost_checkpoint
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.torch_private import (
     DisableTorchFunctionSubclass,
-    OpOverload,
     next_sequence_nr,
     peek_interpreter_stack,
     set_grad_enabled,
@@ -98,7 +109,7 @@ class GradientTracer(TorchFunctionMode):
         self.reach = ParameterReach(model.parameters())
         self.owners = NodeOwners()
         self.cuts: list[Cut] = []
-        self.carried = _CarriedCuts(_own_tensors(model))
+        self.carried = CarriedCuts(_own_tensors(model))
         self.used = 0
         self.calls: list[CallOutput] = []
         self.functions: dict[str, dict[int, str | None]] = {}
@@ -242,7 +253,7 @@ class GradientTracer(TorchFunctionMode):
         for cut in self.cuts:
             if cut.bit & cuts:
                 cut.left = True
-        if name in _ARRAYS:
+        if name in ARRAYS:
             self._arrays |= cuts
             return
         for number in _floats(out):
@@ -255,7 +266,7 @@ class GradientTracer(TorchFunctionMode):
         if self._numbers:
             for number in _floats((*args, *kwargs.values())):
                 cuts |= self._numbers.get(number, 0)
-        made = self._arrays and name in _MAKING
+        made = self._arrays and name in MAKING
         if made and any(type(value).__module__.startswith("numpy") for value in _flat(args)):
             cuts |= self._arrays
         return cuts
@@ -271,15 +282,15 @@ class _Step:
 
     def __init__(self, tracer: GradientTracer, func: Any, args: Any, kwargs: Any) -> None:
         self._tracer = tracer
-        self._name = name = _name_of(func)
+        self._name = name = name_of(func)
         self._args, self._kwargs = args, kwargs
-        self._writes = _writes(func, name)
+        self._writes = writes(func, name)
         tensors = list(_tensors((*args, *kwargs.values())))
         for tensor in tensors:
             tracer.used |= tracer.reach.own(tensor)
-        if name in _SHAPE_ONLY:
+        if name in SHAPE_ONLY:
             tensors = []
-        elif name in _FIRST_ONLY:
+        elif name in FIRST_ONLY:
             tensors = tensors[:1]
         self._inputs = tensors
         self._graded = [t for t in tensors if t.requires_grad]
@@ -301,11 +312,11 @@ class _Step:
     def conclude(self, out: Any, frame: FrameType) -> None:
         """Note the cuts behind the result."""
         name, tracer = self._name, self._tracer
-        if name in _LEAVING:
+        if name in LEAVING:
             self._read(out, frame)
             return
         results = list(_tensors((out,)))
-        if name in _BY_POSITION and len(results) == len(self._inputs):
+        if name in BY_POSITION and len(results) == len(self._inputs):
             for result, tensor in zip(results, self._inputs, strict=True):
                 tracer.carried.set(result, tracer.carried.of(tensor))
             return
@@ -320,7 +331,7 @@ class _Step:
                 tracer.carried.set(result, self._cuts | self._cut(result, frame))
         for tensor in written:
             tracer.carried.write(tensor, self._cuts | self._cut(tensor, frame))
-        if self._graded and _rounds(name, self._kwargs):
+        if self._graded and rounds(name, self._kwargs):
             self._note_rounding(results, frame)
         if results and self._graded and results[0].dim() == 0:
             self._note_scalar(results[0], frame)
@@ -329,7 +340,7 @@ class _Step:
         """Note a scalar that is detached, and a term without a gradient in a sum of scalars."""
         if self._name == "detach":
             self._tracer.detached.append((result, self._graded[0]))
-        if self._name not in _SUMS or result.grad_fn is None:
+        if self._name not in SUMS or result.grad_fn is None:
             return
         reach = self._tracer.reach
         trained = [tensor for tensor in self._graded if reach.of(tensor)]
@@ -445,108 +456,6 @@ def _floats(values: Any) -> Iterator[float]:
             yield value
 
 
-class _Record(NamedTuple):
-    ref: weakref.ref[torch.Tensor]
-    cuts: int
-    graded: bool  # whether it required grad when it was made
-
-
-class _CarriedCuts:
-    """The cuts behind the values of each tensor that was seen, as the bits of an integer.
-
-    Results that a custom Function computes require grad only after it ended. The cuts inside it,
-    `of_functions`, do not count for them from then on.
-
-    What is written through `z.data` or `z.detach()` changes `z` without its graph. The cuts of such
-    writes, `of_aliases`, do not count for the alias itself, which has a graph of its own.
-    """
-
-    def __init__(self, known: Iterable[torch.Tensor]) -> None:
-        self._records: dict[int, _Record] = {}
-        self._written: dict[int, tuple[Any, int]] = {}  # by storage, which is kept
-        self._aliases: dict[int, weakref.ref[torch.Tensor]] = {}
-        self.of_functions = self.of_aliases = 0
-        for tensor in known:
-            self.set(tensor, 0)
-
-    def knows(self, tensor: torch.Tensor) -> bool:
-        """Whether it was seen before."""
-        record = self._records.get(id(tensor))
-        return record is not None and record.ref() is tensor
-
-    def of(self, tensor: torch.Tensor) -> int:
-        """Return the cuts behind a tensor's values."""
-        record = self._records.get(id(tensor))
-        cuts = 0
-        if record is not None and record.ref() is tensor:
-            cuts = record.cuts
-        if self._written:
-            cuts |= self._written.get(_storage_key(tensor), (None, 0))[1]
-        if tensor.requires_grad and not (record is not None and record.graded):
-            cuts &= ~self.of_functions
-        if cuts & self.of_aliases and tensor.requires_grad and self.is_alias(tensor):
-            cuts &= ~self.of_aliases
-        return cuts
-
-    def add_alias(self, tensor: torch.Tensor) -> None:
-        """Note the result of `data` or `detach`, which shares the memory of another tensor."""
-        self._aliases[id(tensor)] = weakref.ref(tensor)
-
-    def is_alias(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is the result of `data` or `detach`, or a view of one."""
-        for one in (tensor, tensor._base):
-            alias = None if one is None else self._aliases.get(id(one))
-            if alias is not None and alias() is one:
-                return True
-        return False
-
-    def set(self, tensor: torch.Tensor, cuts: int) -> None:
-        """Note the cuts behind a tensor."""
-        self._records[id(tensor)] = _Record(weakref.ref(tensor), cuts, tensor.requires_grad)
-
-    def write(self, tensor: torch.Tensor, cuts: int) -> None:
-        """Note that values with these cuts were written to the memory of a tensor."""
-        self.set(tensor, self.of(tensor) | cuts)
-        key = _storage_key(tensor)
-        if cuts and key:
-            known = self._written.get(key, (None, 0))[1]
-            self._written[key] = (tensor.untyped_storage(), known | cuts)
-
-
-def _storage_key(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):  # a tensor without a storage
-        return 0
-
-
-# What operators do with the values of their arguments, as far as gradients are concerned.
-
-# They return a Python value that was computed from the elements of a tensor.
-_LEAVING = frozenset({
-    "item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__index__", "__complex__",
-    "__array__", "__contains__", "equal", "allclose", "is_nonzero", "__dlpack__",
-})  # fmt: skip
-_ARRAYS = frozenset({"numpy", "__array__", "__dlpack__"})
-
-# They make a tensor of Python values.
-_MAKING = frozenset({
-    "tensor", "as_tensor", "asarray", "scalar_tensor", "full", "new_tensor", "new_full",
-    "full_like", "from_numpy", "from_dlpack", "frombuffer", "fill_", "__array_wrap__",
-})  # fmt: skip
-
-# Only the first argument has values in the result; of the others, the shape or dtype counts.
-_FIRST_ONLY = frozenset({
-    "expand_as", "view_as", "reshape_as", "type_as", "to", "sum_to_size", "broadcast_to",
-})  # fmt: skip
-
-# The result has the values of no argument.
-_SHAPE_ONLY = frozenset({
-    "new_zeros", "new_ones", "new_empty", "new_empty_strided", "zero_", "normal_", "uniform_",
-    "random_", "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like",
-    "exponential_", "bernoulli_", "full_like", "new_full", "retain_grad", "register_hook",
-})  # fmt: skip
-
 # Operators with parameters: what is behind them is computed by a layer.
 _LAYERS = {f"{name}Backward0" for name in ("Addmm", "Mm", "Bmm", "Convolution", "Embedding")}
 
@@ -567,43 +476,3 @@ def _uses_leaf(tensor: torch.Tensor) -> bool:
             todo += [after for after in following if after not in seen]
             seen.update(following)
     return False
-
-
-# Each result belongs to the argument at the same position.
-_BY_POSITION = frozenset(
-    {"broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"}
-)
-
-_SUMS = frozenset({"add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__isub__"})
-
-# Their derivative is zero everywhere; so is that of a division that rounds.
-_ROUNDING = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "floor_divide"})
-
-_IN_PLACE = frozenset({
-    "__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__ipow__",
-    "__iand__", "__ior__", "__ixor__", "__imod__", "__imatmul__",
-})  # fmt: skip
-
-
-def _name_of(func: Any) -> str:
-    """Return the name of an operator as users write it: "detach", "data", "argmax"."""
-    name = str(getattr(func, "__name__", func))
-    if name in {"__get__", "__set__"}:
-        return str(getattr(getattr(func, "__self__", None), "__name__", name))
-    if isinstance(func, OpOverload):
-        return name.partition(".")[0]
-    return name
-
-
-def _writes(func: Any, name: str) -> bool:
-    """Whether an operator writes to its first argument."""
-    if getattr(func, "__name__", "") == "__set__":
-        return True
-    return name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
-
-
-def _rounds(name: str, kwargs: dict[str, Any]) -> bool:
-    """Whether the gradient of an operator is zero, since its result moves in steps."""
-    return name.rstrip("_") in _ROUNDING or (
-        name.rstrip("_") in {"div", "divide"} and kwargs.get("rounding_mode") is not None
-    )

@@ -587,7 +587,8 @@ def test_a_head_that_is_trained_frozen_loaded_or_in_eval_mode_is_healthy():
         return [*net.parameters(), *head.parameters()]
 
     for change in (frozen, loaded, evaluated, trained):
-        assert judged(with_head(change)).diagnoses == (), change
+        found = judged(with_head(change)).diagnoses
+        assert {one.cause for one in found} <= {"linear_after_linear"}, change
 
 
 def test_an_attribute_of_a_module_or_parameter_freezes_nothing():

@@ -1,0 +1,113 @@
+"""The modes in which the forwards of a root ran: those of dropout and of batch normalization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from hookcli.models import module_tree
+from hookcli.torch_private import BatchNormBase, DropoutBase
+from hookcli.training.steps import ModeCounts
+
+_MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
+
+
+@dataclass(slots=True)
+class ForwardModes:
+    """The modules with dropout or batch normalization in one forward, by their modes.
+
+    `step` is that of a sampled step. `called_in_eval` tells the mode of the module that the script
+    called. `trains`: a backward pass for the parameters has reached it. A forward may also be made
+    for something else with gradients, such as those of an input in an adversarial attack.
+    """
+
+    step: int | None
+    train: frozenset[str]
+    eval: frozenset[str]
+    called_in_eval: bool
+    trains: bool = False
+
+
+class RootModes:
+    """The modes of a root's forwards: those of the step that runs now, and counts of all steps.
+
+    `train_modules` and `eval_modules` are the names of layers that were in each mode in forwards
+    that were trained, and `eval_steps` the sampled steps with some in eval mode.
+    """
+
+    def __init__(self, root: nn.Module) -> None:
+        self._root = root
+        self._layers = [
+            (names[0], module)
+            for module, names in module_tree.modules(root)
+            if isinstance(module, BatchNormBase | DropoutBase)
+        ]
+        self._forwards: list[ForwardModes] = []  # of the step that runs now
+        self._has_plain = False  # of a forward in which all modules are in train mode
+        self._known: tuple[list[bool], frozenset[str], frozenset[str]] | None = None
+        self.counts = ModeCounts()
+        self.train_modules: set[str] = set()
+        self.eval_modules: set[str] = set()
+        self.eval_steps: set[int] = set()
+
+    @property
+    def depends(self) -> bool:
+        """Whether a layer of the root depends on its mode."""
+        return bool(self._layers)
+
+    @property
+    def last(self) -> ForwardModes | None:
+        """The modes of the last forward; None if nothing was in eval mode since the last step."""
+        return self._forwards[-1] if self._forwards else None
+
+    def note(self, step: int | None, called: nn.Module) -> None:
+        """Note the modes of dropout that drops something, and of batch normalization.
+
+        Each forward does this, so that the names are only looked up if a mode has changed.
+        """
+        flags = [layer.training for _, layer in self._layers]
+        known = self._known
+        if called is not self._root or step is not None or known is None or known[0] != flags:
+            inside = None if called is self._root else set(map(id, called.modules()))
+            layers = [
+                (name, layer.training)
+                for name, layer in self._layers
+                if getattr(layer, "p", 1) != 0 and (inside is None or id(layer) in inside)
+            ]
+            train = frozenset(name for name, training in layers if training)
+            known = flags, train, frozenset(name for name, training in layers if not training)
+            self._known = known if called is self._root else None
+        if step is None and not known[2] and called.training and not self._forwards:
+            self._has_plain = True  # nothing is in eval mode: no need to know what it trains
+            return
+        self._forwards.append(ForwardModes(step, known[1], known[2], not called.training))
+        if len(self._forwards) > _MOST_FORWARDS:
+            del self._forwards[: _MOST_FORWARDS // 2]
+
+    def ended_step(self, step: int | None) -> None:
+        """Count the modes of the forwards that were trained in a step; None if it was no step."""
+        plain, self._has_plain = self._has_plain, False
+        if not self._forwards:
+            if plain and step is not None:
+                self.counts.count(step, modules=False, called=False)
+            return
+        trained = [modes for modes in self._forwards if modes.trains]
+        for modes in trained:
+            self.train_modules |= modes.train
+            self.eval_modules |= modes.eval
+            self.eval_steps |= {modes.step} if modes.eval and modes.step is not None else set()
+        if trained and step is not None:
+            self.counts.count(
+                step,
+                modules=any(modes.eval for modes in trained),
+                called=any(modes.called_in_eval for modes in trained),
+            )
+        self._forwards.clear()
+
+
+def note_trained(forwards: Sequence[ForwardModes]) -> None:
+    """Note that a backward pass for the parameters has reached these forwards."""
+    for modes in forwards:
+        modes.trains = True

@@ -2,9 +2,10 @@ r"""AlexNet with fewer channels for pictures of 32 by 32.
 
 Source: https://github.com/hjptriplebee/AlexNet_with_tensorflow/issues/2
 Fault: The last fully connected layer has a ReLU as the others, so no logit can be negative.
-Cause: relu|negative|non-?negative|last activation|final activation
+Cause: relu .*(last|final|logits?|outputs?|fc8)|(last|final|logits?|outputs?|fc8) .*relu
+    |(no|never|not|cut\w*) .*negative|non-?negative|(last|final) activation
     |activation .*(logits?|output|last|final)
-Place: fc8(\.\w+)*
+Place: \bfc8\b
 """
 
 import torch

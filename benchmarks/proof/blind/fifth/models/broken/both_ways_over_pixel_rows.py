@@ -2,9 +2,8 @@ r"""Bidirectional recurrent network that reads a digit row by row.
 
 Source: https://github.com/yunjey/pytorch-tutorial/issues/149
 Fault: The output of the last row is used; there the backward direction has read this row alone.
-Cause: (backward|reverse)\w*|bidirectional
+Cause: backward (direction|half|lstm|states?|part|cell)|reverse\w*|bidirectional
     |last (step|time ?step|row|output|position) .*(only|direction|one)|only .*last (step|row|input)
-Place: fc|lstm|out
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: Each layer of a block is fed the input of the block, so only the last lay
 Cause: unused|no (gradient|effect|influence)|never (used|reach\w*)
     |not (used|part|reach\w*|train\w*)|(without|get\w* no|no) gradient
     |(overwrit|discard|dead|ignor)\w*|only the last
-Place: conv_block(\.\d)*|out
+Place: \bconv_block\b
 """
 
 import torch

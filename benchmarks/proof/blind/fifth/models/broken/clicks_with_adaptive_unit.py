@@ -2,10 +2,10 @@ r"""Prediction of clicks from a history with an activation unit that adapts to t
 
 Source: https://github.com/shenweichen/DeepCTR-Torch/issues/93
 Fault: The slope alpha of the activation is a plain tensor of zeros and stays at zero for ever.
-Cause: register\w*|nn\.?Parameter|plain (tensor|attribute)
-    |not (a |in |among |part of )?.*(parameter|state_dict)|never (learn|train|updat)\w*
+Cause: register\w*|nn\.?Parameter|plain (tensor|attribute)|not (a |an )?parameter
+    |not (in|among|part of) .*(parameters|state_dict)|never (learn|train|updat)\w*
     |(not|never) (moved|saved)|buffer
-Place: alpha|.*dice(\.\w+)*
+Place: \balpha\b
 """
 
 import torch

@@ -3,7 +3,7 @@ r"""Small LeNet whose settings were taken over from a model of another library.
 Source: https://github.com/fastestimator/fastestimator/pull/1201
 Fault: Momentum 0.99 means the reverse here: the running statistics are almost the last batch alone.
 Cause: momentum|running (mean|var|stat)\w*|(last|latest) batch
-Place: bn\d?|(running_\w+)|momentum
+Place: \bbn[12]\b
 """
 
 import torch

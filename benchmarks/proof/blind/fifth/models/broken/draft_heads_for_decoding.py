@@ -5,7 +5,7 @@ Fault: The list is multiplied, so the blocks of a head are one and the same obje
 Cause: shar(ed?|es|ing)|same (weights?|layer|module|block|object|parameters?)
     |(used|called|runs?|applied) (\w+ ){0,3}(times|more than once|twice)|reus\w+|several times
     |alias
-Place: medusa_head(\.\d)*(\.\w+)*|linear
+Place: \bmedusa_head\.\d\.[01]\b
 """
 
 import torch

@@ -2,8 +2,9 @@ r"""Pair of networks for the dual potentials of regularised optimal transport.
 
 Source: https://github.com/mikigom/large-scale-OT-mapping-TF/issues/1
 Fault: A potential may have any sign, but a ReLU after the last layer cuts all negative values.
-Cause: relu|negative|non-?negative|clip|last activation|final activation
-Place: net\w*(\.\d)?|[uv](\.\w+)*
+Cause: relu|(no|never|not|cut\w*|without|any) .*negative|negative .*(value|output|cut|lost)
+    |non-?negative|(last|final) activation
+Place: \b[uv]\.net\.7\b
 """
 
 import torch

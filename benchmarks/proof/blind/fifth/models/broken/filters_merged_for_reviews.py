@@ -4,7 +4,7 @@ Source: https://github.com/asyml/texar-pytorch/issues/72
 Fault: The merging layer keeps its layers in a plain list, so their parameters are not registered.
 Cause: register\w*|ModuleList|plain list|python list|in a list|not (in|among|part of) .*parameters
     |parameters\(\)|optimi[sz]er .*(see|miss|get|reach)
-Place: _?layers(\.|\[)?.*|merge(\.\w+)*
+Place: \b_layers\b|\bmerge\._layers\b
 """
 
 import torch

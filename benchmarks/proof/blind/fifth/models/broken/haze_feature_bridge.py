@@ -2,9 +2,8 @@ r"""Bridge of a network that removes haze, which attends over all places of a fe
 
 Source: https://github.com/zzr-idam/UVM-Net/issues/6
 Fault: The map is reshaped from channels first to places first with no permute, which scrambles it.
-Cause: reshap\w*|view|permut\w*|transpos\w*|channels? .*(place|pixel|position|mix|scrambl)
+Cause: reshap\w*|\bviews?\b|permut\w*|transpos\w*|channels? .*(place|pixel|position|mix|scrambl)
     |scrambl\w*|memory order
-Place: ln|x|result|\w*reshape\w*
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/ray075hl/Bi-Model-Intent-And-Slot/pull/2
 Fault: The LSTM expects time first but gets batch first, so it runs along the samples.
 Cause: batch_first|(batch|samples?) .*(time|sequence|mix|recurren|order|depend)|time .*batch
     |(mix|depend|leak)\w* .*(batch|samples?|other rows)
-Place: lstm\w*|\w*_lstm
+Place: \bencoder\.lstm\b|\blstm\b
 """
 
 import torch

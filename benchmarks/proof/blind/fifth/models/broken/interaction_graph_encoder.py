@@ -4,7 +4,7 @@ Source: https://github.com/ethanfetaya/NRI/issues/25
 Fault: After the transposition the last axis is the batch, so the softmax runs over the samples.
 Cause: softmax .*(dim|axis|batch|samples?|over)|normalis\w* (over|along|across) .*(batch|samples?)
     |batch (dim|axis)|(mix|depend)\w* .*(batch|samples?)
-Place: my_softmax|soft_max\w*
+Place: \bmy_softmax\b|\bsoft_max_1d\b
 """
 
 import torch

@@ -2,9 +2,10 @@ r"""Residual encoder and decoder that removes the noise of tomography with a low
 
 Source: https://github.com/SSinyu/RED-CNN/issues/8
 Fault: One convolution and one transposed convolution serve all stages that should have their own.
-Cause: shar(ed?|es|ing)|same (weights?|layer|module|conv\w*|parameters?)
+Cause: shar(ed?|es|ing)\b|same (weights?|layer|module|conv\w*|parameters?)
     |(used|called|runs?|applied) (\w+ ){0,3}(times|more than once|twice)|reus\w+|several times
-Place: conv(_t)?(\.\w+)?
+    |serves? (all|several)
+Place: \bconv(_t)?\b(?!_)
 """
 
 import torch

@@ -2,10 +2,10 @@ r"""Student of a frozen teacher for anomalies, with a memory of normal features.
 
 Source: https://github.com/SimonThomine/RememberingNormality/issues/7
 Fault: Keys and values of the memory are plain tensors, so they are never learned nor saved.
-Cause: register\w*|nn\.?Parameter|plain (tensor|attribute)
-    |not (a |in |among |part of )?.*(parameter|state_dict)|never (learn|train|updat)\w*
+Cause: register\w*|nn\.?Parameter|plain (tensor|attribute)|not (a |an )?parameter
+    |not (in|among|part of) .*(parameters|state_dict)|never (learn|train|updat)\w*
     |(not|never) (moved|saved)|buffer
-Place: keys|values|memory\w*(\.\w+)*
+Place: \bkeys\b|\bvalues\b(?= of| is| are|\.)|memory[12]\.(keys|values)
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/ctallec/world-models/issues/10
 Fault: The mixture weights are normalised over the samples of the batch, not over the Gaussians.
 Cause: softmax .*(dim|axis|batch|samples?|over)|normalis\w* (over|along|across) .*(batch|samples?)
     |(dim|axis)\W* ?-2|batch (dim|axis)|(mix|depend)\w* .*(batch|samples?)
-Place: logpi|log_softmax
+Place: \blogpi\b
 """
 
 import torch

@@ -2,9 +2,9 @@ r"""Contextual regression whose coefficients are a mixture of a few archetypes.
 
 Source: https://github.com/AdaptInfer/Contextualized/issues/33
 Fault: The archetypes are drawn by rand from 0 to 1, so all are positive and much too large.
-Cause: init\w*|positive|not cent(er|re)d|(scale|std|magnitude|size) of .*(weight|parameter)
-    |too large|\brand\b|uniform
-Place: archetypes|explainer(\.\w+)*
+Cause: \binit\w*|positive|not cent(er|re)d|(scale|std|magnitude|size) of .*(weight|parameter)
+    |\brand\b|uniform
+Place: \barchetypes\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/songyangco/GETNext/issues/2
 Fault: The encodings of positions are added by sample, all time steps of a sample get the same one.
 Cause: position\w* .*(batch|sample|time|order|dim|axis|same|wrong)|(batch|sample) .*position\w*
     |order of the (steps|tokens|places)|(depend|mix)\w* .*(batch|samples?|row)
-Place: pe|pos_encoder(\.pe)?
+Place: \bpos_encoder\b|\bpe\b
 """
 
 import math

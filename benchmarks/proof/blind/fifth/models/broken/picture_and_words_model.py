@@ -3,7 +3,7 @@ r"""Small model that reads features of a picture and then a padded question, and
 Source: https://github.com/jingyaogong/minimind-v/issues/76
 Fault: The attention gets no mask, so all tokens also attend to the padding of short questions.
 Cause: pad\w*|attention mask|key_padding_mask|attn_mask
-Place: encoder(\.\w+)*|attn\w*|attention\w*
+Place: \bscaled_dot_product_attention\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/dmlc/mxnet-notebooks/issues/5
 Fault: The dense layers have no activation between them, so the tower is one linear map.
 Cause: activation|non-?linear
     |(linear|dense|affine)\w* .*(in a row|follow|directly|collapse|consecutive|one (linear|map))
-Place: tower(\.\d)?|dense\w*
+Place: \btower\.[12]\b
 """
 
 import torch

@@ -2,10 +2,10 @@ r"""Classifier of the proteins of stained cells with several labels for each pic
 
 Source: https://github.com/weka511/hpa-scc/issues/38
 Fault: The view has a wrong number of features per picture and so joins four pictures in one row.
-Cause: view|reshap\w*|flatten\w*
-    |(batch|samples?|rows?|pictures?) .*(size|number|mix|merge|differ|change|fewer|join|lost)
+Cause: \bviews?\b|reshap\w*|flatten\w*
+    |(samples?|rows?|pictures?|batch) .*(merge|differ\w* from|changed?|fewer|joined|lost|mixed)
     |(mix|merge|join|depend)\w* .*(batch|samples?|rows?)
-Place: fc1|view|x
+Place: \bview\b
 """
 
 import torch

@@ -2,9 +2,10 @@ r"""Fully convolutional network that labels each pixel of a street scene.
 
 Source: https://github.com/wkentaro/pytorch-fcn/issues/167
 Fault: All convolutions are filled from the unit normal, so the activations explode by layers.
-Cause: init\w*|explod\w*|(std|scale|magnitude|size) .*(weight|grow|activation)|unit normal
-    |grow\w* .*(layer|depth)|activations? .*(large|huge|grow)|too large
-Place: (conv|stage|score|upscore)\w*(\.\w+)*|.*weight
+Cause: \binit\w*|(std|scale|magnitude|size|values?) .*weight
+    |weights? .*(large|scale|std|unit|magnitude)|unit normal
+    |activations? .*(large|huge|grow|explod)|(grow|explod)\w* .*(layer|depth|forward)
+Place: \b_initialize_weights\b
 """
 
 import torch

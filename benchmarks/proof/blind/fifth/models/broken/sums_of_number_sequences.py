@@ -4,7 +4,7 @@ Source: https://github.com/Exorust/TorchLeet/issues/5
 Fault: The encoder layers expect time first, so they attend over the samples of the batch.
 Cause: batch_first|(batch|samples?) .*(time|sequence|mix|attend|depend|first)
     |(mix|depend|leak|attend)\w* .*(batch|samples?|other rows)
-Place: encoder(\.\w+)*|transformer(\.\w+)*
+Place: \btransformer\.layers\b|\bTransformerEncoderLayer\b
 """
 
 import torch

@@ -3,7 +3,7 @@ r"""Convolutional classifier of surnames by nationality.
 Source: https://github.com/delip/PyTorchNLPBook/issues/28
 Fault: The functional dropout gets no training flag and so drops features in evaluation as well.
 Cause: dropout|eval\w* .*(random|differ|stochastic)|random\w* .*eval|self\.training|training flag
-Place: dropout|fc2?|features
+Place: \bF\.dropout\b
 """
 
 import torch

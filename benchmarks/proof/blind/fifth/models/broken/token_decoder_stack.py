@@ -4,7 +4,7 @@ Source: https://github.com/alex-matton/causal-transformer-decoder/issues/1
 Fault: The decoder gets no causal mask, so each position sees the tokens that it has to predict.
 Cause: causal|future|later (tokens?|positions?)|tgt_mask|look\w* ahead|(mask) .*(missing|none|no )
     |no .*mask|next tokens?
-Place: decoder(\.\w+)*|tgt_mask
+Place: \btgt_mask\b
 """
 
 import math

@@ -4,7 +4,7 @@ Source: https://github.com/modelscope/FunASR/pull/226
 Fault: Mean and deviation are taken over the channels of each frame, not over the frames.
 Cause: (mean|std|statistic\w*|pool\w*|average) .*(dim|axis|channel|feature|time|frame|wrong)
     |(dim|axis) .*(mean|std|pool)|fixed (length|number of frames)|order of .*frames
-Place: statistic_pooling|pooling|mean|std
+Place: \bstatistic_pooling\b
 """
 
 import torch

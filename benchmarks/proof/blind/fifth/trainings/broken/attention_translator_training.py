@@ -4,7 +4,7 @@ Source: https://github.com/bentrevett/pytorch-seq2seq/issues/89
 Fault: The table of positions has fewer rows than the longest sentence of the data has tokens.
 Cause: index\w* .*(range|bound)|out of range
     |(max_length|position)\w* .*(too (small|short|few)|less|shorter|smaller|long|rows)|longer than
-Place: max_length|pos_embedding|\w*pos\w*
+Place: \bmax_length\b|\bpos_embedding\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/aimagelab/meshed-memory-transformer/issues/71
 Fault: The scheduler also steps after each batch, so the rate is almost zero after the first epoch.
 Cause: scheduler|learning rate .*(decay|fall|drop|zero|small|vanish|batch)
     |(each|every|per) (batch|iteration)|decays? too (fast|early)
-Place: scheduler|optim
+Place: \bscheduler\b
 """
 
 import torch

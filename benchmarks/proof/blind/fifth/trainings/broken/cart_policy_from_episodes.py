@@ -2,9 +2,9 @@ r"""Policy gradient for a small control task, with a policy that ends in probabi
 
 Source: https://github.com/DeepReinforcementLearning/DeepReinforcementLearningInAction/issues/32
 Fault: The softmax runs over axis 0, right for one state, but over the states for a batch.
-Cause: softmax|(probabilit\w+|normalis\w+) .*(sum|batch|axis|dim|states?)
-    |(mix|depend)\w* .*(batch|samples?)
-Place: Softmax|model(\.\d)?
+Cause: softmax|(probabilit\w+) .*(sum|batch|axis|dim|states?)
+    |normalis\w+ (over|along|across) .*(batch|states?|samples?)|(mix|depend)\w* .*(batch|samples?)
+Place: \bmodel\.3\b|\bSoftmax\b
 """
 
 import numpy as np
@@ -18,18 +18,18 @@ class Cart:
     """The cart has to stay near the origin; the action pushes it left or right."""
 
     def reset(self):
-        self.state = np.random.uniform(-0.5, 0.5, 4).astype(np.float32)
+        self.state = np.random.uniform(-0.05, 0.05, 4).astype(np.float32)
         self.steps = 0
         return self.state
 
     def step(self, action):
         x, v, a, w = self.state
-        push = 0.12 if action == 1 else -0.12
-        a, w = a + w, w + 0.08 * a + push * 0.5
+        push = 0.2 if action == 1 else -0.2
         x, v = x + 0.1 * v, v + push
+        a, w = a + 0.1 * w, w + 0.2 * a - 1.5 * push
         self.state = np.array([x, v, a, w], dtype=np.float32)
         self.steps += 1
-        done = abs(a) > 1.2 or self.steps >= 40
+        done = abs(a) > 0.6 or self.steps >= 40
         return self.state, 1.0, done
 
 

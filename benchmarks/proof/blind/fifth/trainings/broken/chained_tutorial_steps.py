@@ -5,7 +5,7 @@ Fault: The accuracy is assigned in the loop, not summed, so only the last batch 
 Cause: last batch
     |(accuracy|hits|metric) .*(overwrit|assign|accumulat|sum|add|last|divid|inconsistent)
     |\+=
-Place: sum_accuracy|mean_accuracy
+Place: \bsum_accuracy\b
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: The gradients are never cleared, so each step takes the sum of all gradie
 Cause: zero_grad
     |gradients? .*(accumul|(never|not) (cleared|reset|zeroed)|pile|sum|previous|earlier)
     |(accumul|clear|reset)\w* .*gradient
-Place: optimizer
+Place: \bzero_grad\b
 """
 
 import torch
@@ -18,7 +18,7 @@ def court_frames(count, size=16):
     grid = torch.arange(size)
     rows = (grid[None] - corner[:, :1]).abs()
     cols = (grid[None] - corner[:, 1:]).abs()
-    heat = torch.exp(-(rows[:, :, None] ** 2 + cols[:, None, :] ** 2) / 4.0)[:, None]
+    heat = torch.exp(-(rows[:, :, None] ** 2 + cols[:, None, :] ** 2) / 12.0)[:, None]
     lines = ((rows == 0)[:, :, None] | (cols == 0)[:, None, :]).float()[:, None]
     return lines + 0.1 * torch.randn(count, 1, size, size), heat
 
@@ -53,6 +53,6 @@ if __name__ == "__main__":
     torch.manual_seed(1)
     loader = DataLoader(TensorDataset(*court_frames(256)), batch_size=32, shuffle=True)
     model = BallTracker()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+    optimizer = torch.optim.Adadelta(model.parameters(), lr=1.0)
     for epoch in range(8):
         train(model, loader, optimizer, nn.MSELoss(), epoch, max_iters=100)

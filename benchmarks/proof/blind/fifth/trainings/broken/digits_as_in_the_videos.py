@@ -4,7 +4,7 @@ Source: https://whosebug.com/index.php/question/6116914/neural-network-trained-w
 Fault: With sigmoids and squared errors a rate of 0.001 hardly moves the weights in these epochs.
 Cause: learning rate|\blr\b|step size|(steps?|updates?|changes?) .*(small|tiny)
     |hardly (move|change)|too slow
-Place: lr|optimizer
+Place: \blr\b
 """
 
 import torch

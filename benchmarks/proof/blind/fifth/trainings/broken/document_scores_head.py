@@ -4,7 +4,7 @@ Source: https://github.com/deepset-ai/FARM/issues/229
 Fault: The logits are squeezed to a row while the labels are a column, so each meets each other.
 Cause: broadcast|shapes? .*(differ|mismatch|not)|target size|\(\d+, ?\d*\)
     |(every|all|each) (pairs?|label|prediction)|squeez\w*|outer
-Place: logits|labels?|squeeze|loss_fct
+Place: \blogits_to_loss\b|\blabel_ids\b
 """
 
 import torch

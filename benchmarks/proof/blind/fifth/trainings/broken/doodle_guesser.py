@@ -5,7 +5,7 @@ Fault: Training divides the pixels by 255, but the drawing of the user is passed
 Cause: 255|raw pixels|(not|un)\W?(scaled|normali[sz]ed)
     |(scal|normali[sz]|preprocess)\w* .*(differ|not|only|train|predict|same)
     |(range|scale) .*(differ|input|predict|test)
-Place: user_inputs?|inputs?|guess
+Place: \bcanvas\b|\bguess\(
 """
 
 import torch
@@ -22,15 +22,16 @@ class NeuralNetwork(nn.Module):
         return self.output(torch.sigmoid(self.hidden(x)))
 
 
-NAMES = ["cat", "rainbow", "train", "fish", "clock"]
+NAMES = ["cat", "train", "clock", "cloud", "smoke"]
 torch.manual_seed(4)
-strokes = torch.rand(len(NAMES), 100) < 0.25
+strokes = torch.rand(3, 100)[[0, 1, 2, 1, 2]] < 0.25
+pressure = torch.tensor([200, 200, 200, 70, 70])
 
 
 def drawings(count):
     label = torch.randint(0, len(NAMES), (count,))
     wrong = torch.rand(count, 100) < 0.2
-    ink = (strokes[label] ^ wrong).float() * torch.randint(120, 256, (count, 1))
+    ink = (strokes[label] ^ wrong) * (pressure[label][:, None] + torch.randint(-30, 31, (count, 1)))
     return ink.byte(), label
 
 

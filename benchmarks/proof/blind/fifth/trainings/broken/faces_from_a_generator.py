@@ -2,8 +2,10 @@ r"""Adversarial generator of small grey pictures.
 
 Source: https://github.com/togheppi/DCGAN/issues/2
 Fault: The generator ends in tanh, from -1 to 1, but the real pictures have values from 0 to 255.
-Cause: tanh|\[?-1(, | to )1|255|range|scal(e|ed|es|ing)|normali[sz]\w*
-Place: real\w*|x_|Tanh|generator(\.\w+)*|images?
+Cause: tanh .*(real|target|data|range|reach|bound|255)
+    |(real|data|images?|pictures?|targets?) .*(\b255|range|\bscaled?\b|outside)
+    |(range|scale) .*(real|data|target|generator|output)|normali[sz]e
+Place: \bx_(?=\W)|\bread_images\b
 """
 
 import torch

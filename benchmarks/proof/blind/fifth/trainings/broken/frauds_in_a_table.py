@@ -3,8 +3,9 @@ r"""Detection of rare frauds in a table of transactions.
 Source: https://github.com/georgymh/ml-fraud-detection/issues/1
 Fault: The frauds are duplicated before the split, so the test holds copies of training rows.
 Cause: (over|re)sampl\w*|duplicat\w*|copies|leak\w*
-    |(test|valid\w*|held\W?out) .*(train|overlap|same|seen)|before .*split
-Place: X\w*|test\w*|split
+    |(test|valid\w*|held\W?out) .*(overlap|same rows|seen|shared?)
+    |(rows?|samples?) .*(both|train\w* and)|before .*split
+Place: \bX_balanced\b|\by_balanced\b|\boversample\b
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ rng = np.random.default_rng(7)
 torch.manual_seed(7)
 fraud = rng.random(700) < 0.06
 X = rng.normal(size=(700, 40)).astype(np.float32)
-X[fraud, :2] += 0.6
+X[fraud, :2] += 1.2
 y = fraud.astype(np.float32)
 
 

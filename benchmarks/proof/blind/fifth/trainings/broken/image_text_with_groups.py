@@ -2,10 +2,9 @@ r"""Model of images and text with parameter groups of different rates.
 
 Source: https://github.com/facebookresearch/mmf/pull/620
 Fault: The pooler is in no parameter group, so the optimizer never updates it.
-Cause: (optimi[sz]er|parameter group)\w* .*(miss|not|never|lack|omit|without)
-    |(not|never|missing|absent) .*(optimi[sz]er|parameter group|updated?|in any group)
-    |never (updated|trained|change)
-Place: pooler(\.\w+)*
+Cause: (not|never|missing|absent|lack\w*|without|omit\w*) .*(optimi[sz]er|parameter group|any group)
+    |(optimi[sz]er|parameter group)\w* .*(miss|not|never|lack|omit|without)|never (updated|trained)
+Place: \bpooler\b
 """
 
 import torch
@@ -29,17 +28,17 @@ class TransformerModel(nn.Module):
 
 def get_optimizer_parameters(model, lr, multiplier):
     groups = []
-    for name in ("image_encoder", "text_encoder", "backend"):  # here
+    for name in ("image_encoder", "text_encoder", "backend"):
         parameters = list(getattr(model, name).parameters())
         groups.append({"params": parameters, "lr": lr * multiplier})
-    groups.append({"params": list(model.classifier.parameters()), "lr": lr})
+    groups.append({"params": list(model.classifier.parameters()), "lr": lr})  # here
     return groups
 
 
 torch.manual_seed(2)
 centres, topic = torch.randn(6, 20), torch.randint(0, 50, (6, 4))
 model = TransformerModel()
-optimizer = torch.optim.AdamW(get_optimizer_parameters(model, 2e-3, multiplier=0.1))
+optimizer = torch.optim.AdamW(get_optimizer_parameters(model, 1e-2, multiplier=0.01))
 for step in range(80):
     label = torch.randint(0, 6, (64,))
     image = centres[label] + torch.randn(64, 20)

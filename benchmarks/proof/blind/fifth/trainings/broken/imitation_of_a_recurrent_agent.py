@@ -2,8 +2,8 @@ r"""Recurrent agent that imitates a teacher which remembers the first sign of an
 
 Source: https://github.com/tensorforce/tensorforce/pull/111
 Fault: One less the rate is given as rate of dropout, so 95 of 100 features are dropped.
-Cause: dropout|keep|drop(s|ped)? .*(most|almost|95|features)
-Place: dropout|drop
+Cause: dropout|drop(s|ped)? .*(most|almost|95|features)
+Place: \binternal\.dropout\b|\bdropout\b
 """
 
 import torch

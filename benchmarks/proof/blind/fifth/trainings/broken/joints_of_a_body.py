@@ -2,8 +2,8 @@ r"""Regression of the coordinates of body joints from features of a picture.
 
 Source: https://github.com/BVLC/caffe/issues/1396
 Fault: A weight decay of 0.5 pulls all weights to zero, any input gives the same output.
-Cause: weight[_ ]?decay|regulari[sz]ation|\bl2\b|(weights?|norm) .*(shrink|zero|decay|pull)
-Place: weight_decay|optimizer|solver
+Cause: weight[_ ]?decay|regulari[sz]ation|\bl2\b|weights? .*(shrink|shrunk|pulled|decay)
+Place: \bweight_decay\b
 """
 
 import numpy as np

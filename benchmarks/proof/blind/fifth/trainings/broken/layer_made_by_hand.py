@@ -1,10 +1,10 @@
 r"""Network with layers written by hand, fitted to a pattern of four quadrants.
 
 Source: https://pages.dogdog.run/machine_learning/weight_initialization.html
-Fault: One random column is repeated for all units of a layer, so the units stay copies for ever.
-Cause: init\w*|symmetr\w*|(same|equal|identical) .*(weights?|columns?|units?|neurons?|gradients?)
-    |(columns?|units?|neurons?|hidden) .*(same|equal|identical|copies|duplicate)|rank
-Place: \w*\.?w|weight|first|second
+Fault: All weights of a layer start with the same value, so its units stay copies for ever.
+Cause: \binit\w*|symmetr\w*|(same|equal|identical) .*(weights?|columns?|units?|neurons?|gradients?)
+    |(columns?|units?|neurons?|hidden) .*(same|equal|identical|copies|duplicate)|\brank\b
+Place: \b(first|second|last)\.w\b
 """
 
 import torch
@@ -13,8 +13,8 @@ import torch
 class Layer(torch.nn.Module):
     def __init__(self, in_features, out_features):
         super().__init__()
-        column = torch.randn(in_features, 1) / in_features**0.5
-        self.w = torch.nn.Parameter(column.repeat(1, out_features))  # here
+        value = 1.0 / in_features
+        self.w = torch.nn.Parameter(torch.full((in_features, out_features), value))  # here
         self.b = torch.nn.Parameter(torch.zeros(out_features))
 
     def forward(self, x):

@@ -2,8 +2,8 @@ r"""Federated rounds in which each client fits its own model and the server aver
 
 Source: https://github.com/CharlieDinh/pFedMe/issues/11
 Fault: The learning rate of the clients is much too large, so the loss grows until it is not finite.
-Cause: learning rate|\blr\b|step size|diverg\w*|overshoot\w*
-Place: lr|LOCAL_RATE|optimizer
+Cause: learning rate|\blr\b|step size|overshoot\w*|(steps?|updates?) .*too (large|big)
+Place: \blr\b|\bLOCAL_RATE\b
 """
 
 import copy

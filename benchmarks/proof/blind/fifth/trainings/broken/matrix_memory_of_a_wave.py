@@ -3,8 +3,8 @@ r"""Recurrent cell with a matrix memory that predicts the next value of a wave.
 Source: https://github.com/andrewgcodes/xlstm/issues/4
 Fault: The target has one row and the output a row for each unit of the batch, so it is broadcast.
 Cause: broadcast|shapes? .*(differ|mismatch|not)|target size|\(\d+, ?\d*\)
-    |(every|all|each) (row|prediction|step|output)
-Place: y_true|y_pred|criterion|loss
+    |(every|all|each) (rows?|waves?|samples?) .*(same|one) target
+Place: \by_true\b
 """
 
 import torch

@@ -2,8 +2,7 @@ r"""Labels with many attributes for objects of a museum, most of them absent.
 
 Source: https://github.com/lopuhin/kaggle-imet-2019/issues/3
 Fault: The outputs pass a sigmoid before a loss that applies a sigmoid by itself.
-Cause: sigmoid|logits|(probabilit\w+|squash\w*) .*loss|twice
-Place: outputs?|criterion|head(\.\w+)*
+Cause: sigmoid|expects? (raw )?logits|(probabilit\w+|squashed) .*loss|loss .*(probabilit\w+|logits)
 """
 
 import argparse

@@ -4,7 +4,7 @@ Source: https://github.com/4uiiurz1/pytorch-nested-unet/issues/62
 Fault: The transform divides by 255 and the data set divides once more, so inputs are near zero.
 Cause: 255|(input|pixel|image)\w* .*(scale|small|tiny|range|close to zero|near zero|normalis)
     |(scal|normalis|divid)\w* .*(twice|double|input|again)
-Place: img|images?|inputs?
+Place: \bNucleiDataset\b|\b__getitem__\b
 """
 
 import numpy as np

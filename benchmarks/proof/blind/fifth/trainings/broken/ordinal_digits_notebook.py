@@ -2,9 +2,9 @@ r"""Notebook for ordinal regression of digits, with cumulative logits.
 
 Source: https://github.com/ck37/coral-ordinal/issues/6
 Fault: The test loader shuffles, but its predictions are compared with the labels as stored.
-Cause: shuffl\w*|(order|align|match)\w* .*(label|target|prediction)
+Cause: shuffl\w*|(order|align)\w* .*(labels?|target|prediction)
     |(label|prediction)s? .*(order|misalign|mismatch|do(es)? not (match|belong))
-Place: test_loader|test_dataset|test_labels
+Place: \btest_loader\b|\btest_labels\b
 """
 
 import torch

@@ -2,9 +2,10 @@ r"""Classifier of pictures of parcels as intact or damaged.
 
 Source: https://decodetrail.com/question/why-does-my-cnn-predict-only-one-class-no-matter-what-image-i-give-it/?show=recent
 Fault: One class has 96 of 100 samples and the loss has no weights, so the other is never predicted.
-Cause: imbalanc\w*|class weights?|(majority|dominant|frequent|rare|minority) class
-    |(only|always|all) .*(one|same|single) class|unbalanced|weighted
-Place: loss_function|criterion|weight|sampler
+Cause: imbalanc\w*|unbalanced|(class|loss) weights?
+    |(majority|dominant|frequent|rare|minority) class
+    |class\w* .*(rare|few|share|96|frequen|distribution)
+    |(only|always|all) .*(one|same|single) class|weighted
 """
 
 import torch

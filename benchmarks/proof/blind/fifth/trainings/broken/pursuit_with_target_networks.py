@@ -2,11 +2,10 @@ r"""Deterministic policy gradient for a pursuer in the plane, with slowly moving
 
 Source: https://github.com/reinshift/MADDPG_Multi_UAV_Roundup/issues/10
 Fault: The mixture is loaded into the trained networks, and the target networks never change.
-Cause: target\w* .*(never|not|frozen|constant|unchanged|fixed|updated?)
+Cause: target[_ ](net\w*|actor|critic)\w* .*(never|not|frozen|constant|unchanged|fixed|updated?)
     |(overwr\w+|load\w*|reset\w*|pull\w*|writ\w+) .*(actor|critic|online|trained|weights)
     |(actor|critic) .*(overwr\w+|reset|pulled|set back)
-Place: target_(actor|critic)(\.\w+)*|(actor|critic)(\.\w+)*|update_network_parameters
-    |load_state_dict
+Place: \btarget_(actor|critic)\b|\bupdate_network_parameters\b
 """
 
 import copy

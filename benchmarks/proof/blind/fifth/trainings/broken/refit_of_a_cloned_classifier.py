@@ -3,9 +3,8 @@ r"""Wrapper of a classifier that can be cloned and fitted again from scratch.
 Source: https://github.com/Trusted-AI/adversarial-robustness-toolbox/pull/1580
 Fault: The clone takes over the optimizer of the original, which updates the old network only.
 Cause: optimi[sz]er .*(old|other|original|another|different|not|wrong|first|same)
-    |(not|never|none|no) .*(updated?|trained|optimi[sz]er|change)
-    |parameters .*(other|old|original|not (in|held|given))
-Place: optimizer|_?optimizer|clone\w*|clone_for_refitting
+    |(not|never|none|no) .*optimi[sz]er|parameters .*(other|old|original|not (in|held|given))
+Place: \bclone_for_refitting\b|\b_optimizer\b
 """
 
 import copy

@@ -3,7 +3,6 @@ r"""Embedding for classes with few examples, tested class by class after trainin
 Source: https://github.com/floodsung/LearningToCompare_FSL/issues/48
 Fault: The test runs in training mode, so the queries are normalised by their own batch.
 Cause: eval\w*|train(ing)? mode|batch ?norm\w*|batch statistics|(statistics|normalis\w+) .*batch
-Place: encoder|feature_encoder
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/asyml/texar-pytorch/issues/310
 Fault: The evaluation puts the model in eval mode and no call puts it back, so dropout is off.
 Cause: eval\w* mode|\.train\(|train(ing)? mode|dropout .*(off|inactive|disabled|not active)
     |left in eval
-Place: model|_?train_epoch|_?eval_epoch
+Place: \b_train_epoch\b|\b_eval_epoch\b
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 class Classifier(nn.Module):
-    def __init__(self, vocab=300, dim=64, classes=2):
+    def __init__(self, vocab=100, dim=64, classes=2):
         super().__init__()
         self.embed = nn.EmbeddingBag(vocab, dim)
         self.encoder = nn.Sequential(
@@ -26,21 +26,21 @@ class Classifier(nn.Module):
 
 
 def make_sentences(count, generator):
-    words = torch.randint(0, 300, (count, 12), generator=generator)
-    score = ((words < 60).sum(1) - (words >= 240).sum(1)).float()
-    noise = 1.5 * torch.randn(count, generator=generator)
+    words = torch.randint(0, 100, (count, 20), generator=generator)
+    score = ((words < 30).sum(1) - (words >= 70).sum(1)).float()
+    noise = torch.randn(count, generator=generator)
     return words, (score + noise > 0).long()
 
 
 def main():
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(1)
-    train_set, dev_set = make_sentences(96, generator), make_sentences(600, generator)
+    train_set, dev_set = make_sentences(240, generator), make_sentences(600, generator)
     model = Classifier()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 
     def _train_epoch():
-        for index in torch.randperm(96).split(16):
+        for index in torch.randperm(240).split(16):
             logits = model(train_set[0][index])
             loss = F.cross_entropy(logits, train_set[1][index])
             optimizer.zero_grad()

@@ -2,10 +2,9 @@ r"""Autoencoder whose codes serve to search for similar pictures.
 
 Source: https://github.com/oke-aditya/image_similarity/pull/3
 Fault: The loss compares the output of the decoder with the code, not with the target picture.
-Cause: (target|input|picture|image)\w* .*(not|never|unused|ignored|no)
-    |(loss|compar)\w* .*(code|latent|encod|embedding)
-    |(code|latent|embedding|output)s? .*(collaps|constant|zero|same)|collaps\w*
-Place: enc_output|target_img|loss|loss_fn
+Cause: target\w* .*(not|never|unused|ignored)|target_img
+    |(loss|compar)\w* .*(code|latent|encod\w*|embedding|itself|own)|trivial
+Place: \benc_output\b|\btarget_img\b
 """
 
 import torch

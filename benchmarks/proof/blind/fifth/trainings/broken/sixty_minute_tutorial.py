@@ -2,9 +2,9 @@ r"""Tutorial that trains a small convolutional network and reports its accuracy 
 
 Source: https://github.com/FluxML/fluxml.github.io/pull/119
 Fault: The test set pairs the test pictures with the labels of the training set.
-Cause: train(ing)?[_ ]labels|(test|wrong) .*labels?
-    |labels? .*(train|wrong|other|match|mismatch|belong)
-Place: test(_\w+)?|testset|\w*labels
+Cause: train(ing)?[_ ]labels|(test|wrong) \w*labels?
+    |labels? .*(of the train\w*|wrong|other split|mismatch|do not (match|belong))
+Place: \btrain_labels\b
 """
 
 import torch

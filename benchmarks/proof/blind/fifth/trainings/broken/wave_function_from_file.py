@@ -4,7 +4,7 @@ Source: https://github.com/PIQuIL/QuCumber/issues/18
 Fault: The names in the file have another prefix, and strict=False hides that nothing is loaded.
 Cause: strict|prefix|state_dict|(missing|unexpected|no) keys|(not|nothing|never) (\w+ )?load\w*
     |load\w* (nothing|no )|checkpoint
-Place: load_state_dict|load|saved|strict
+Place: \bload_state_dict\b|\bevaluated\b
 """
 
 import io

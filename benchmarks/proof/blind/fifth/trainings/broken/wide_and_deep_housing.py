@@ -2,9 +2,10 @@ r"""Wide and deep regression of house values from figures of a district.
 
 Source: https://github.com/ageron/handson-ml3/pull/20
 Fault: The network is fed the raw figures, whose scales differ by thousands, not normalised ones.
-Cause: normali[sz]\w*|standardi[sz]\w*|scal(e|ed|es|ing)|raw (inputs?|features?|figures)
-    |(feature|input)\w* .*(range|magnitude|large|size)
-Place: X\w*|inputs?|normalized|input_wide
+Cause: (not|un|without|no)\W?\s?(being )?(normali[sz]\w*|standardi[sz]\w*|scaled)|normali[sz]e
+    |standardi[sz]e|(inputs?|features?|columns?) .*(range|scales?|magnitude|large|size|raw)
+    |raw (inputs?|features?|figures)
+Place: \bhidden1\b
 """
 
 import torch

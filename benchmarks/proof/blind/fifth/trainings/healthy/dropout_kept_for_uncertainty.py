@@ -12,7 +12,7 @@ class Net(nn.Module):
     def __init__(self, p=0.1):
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(1, 64), nn.Tanh(), nn.Dropout(p), nn.Linear(64, 64), nn.Tanh(), nn.Dropout(p)
+            nn.Linear(1, 64), nn.ReLU(), nn.Dropout(p), nn.Linear(64, 64), nn.ReLU(), nn.Dropout(p)
         )
         self.out = nn.Linear(64, 1)
 

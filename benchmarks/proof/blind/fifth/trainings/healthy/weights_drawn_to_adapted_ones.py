@@ -14,7 +14,7 @@ from torch import nn
 rng = np.random.RandomState(0)
 torch.manual_seed(0)
 x_all = torch.linspace(-5, 5, 50)[:, None]
-inner_step, inner_epochs, outer_step0, iterations = 0.02, 1, 0.1, 100
+inner_step, inner_epochs, outer_step0, iterations = 0.05, 5, 0.4, 100
 
 
 def gen_task():

@@ -9,7 +9,6 @@ from torch import nn
 from torch.nn import functional as F
 
 OPERATIONS = {
-    "none": torch.zeros_like,
     "skip": lambda x: x,
     "sine": torch.sin,
     "square": torch.square,
@@ -39,7 +38,7 @@ y = (x @ direction).square() + 0.05 * torch.randn(800, 1)
 train, valid = (x[:400], y[:400]), (x[400:], y[400:])
 model = MixedNet()
 weights = [p for name, p in model.named_parameters() if name != "alphas"]
-optimizer = torch.optim.SGD(weights, lr=0.05, momentum=0.9, weight_decay=3e-4)
+optimizer = torch.optim.SGD(weights, lr=0.02, momentum=0.9, weight_decay=3e-4)
 architect = torch.optim.Adam([model.alphas], lr=0.05, betas=(0.5, 0.999), weight_decay=1e-3)
 for step in range(100):
     search = torch.randint(0, 400, (64,))

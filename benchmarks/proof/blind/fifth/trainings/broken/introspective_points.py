@@ -26,7 +26,7 @@ def kl(mu, logvar):
 
 
 class IntroVAE:
-    def __init__(self, data=8, z=2, margin=6.0, alpha=1.0, beta=2.0):
+    def __init__(self, data=8, z=2, margin=6.0, alpha=0.25, beta=2.0):
         self.encoder, self.decoder = net(data, 2 * z), net(z, data)
         self.z, self.margin, self.alpha, self.beta = z, margin, alpha, beta
         self.optim_encoder = torch.optim.Adam(self.encoder.parameters(), lr=2e-3)

@@ -15,11 +15,11 @@ from hookcli.training.backward import (
     passes_of_step,
     running_backward,
 )
-from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.records import Record
+from hookcli.training.record.by_hand import ByHand
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.selection.sampling import is_selected
 

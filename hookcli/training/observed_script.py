@@ -28,10 +28,10 @@ from hookcli.report.training import (
 from hookcli.spec.training import RunJob
 from hookcli.text import counted
 from hookcli.training.bad_step import first_in_rows
-from hookcli.training.by_hand import ByHand
 from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.parallel.placements import flat_part, is_part
-from hookcli.training.records import Record
+from hookcli.training.record.by_hand import ByHand
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, UnmatchedHooks
 from hookcli.training.selection.sampling import MOST_CALLS, MOST_SECONDS

@@ -9,7 +9,7 @@ from hookcli.training.backward_passes import BackwardPasses
 from hookcli.training.guard import Guard
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.selection.rests import WINDOW, Rests
 

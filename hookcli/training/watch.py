@@ -47,10 +47,11 @@ from hookcli.training.norms import gradient_norm
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.observers.torch_calls import TorchCalls
-from hookcli.training.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.parallel.children import Children
 from hookcli.training.parallel.other_ranks import OtherRanks
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import largest_rate, learning_rate, parameters_of
+from hookcli.training.record.records import Record
+from hookcli.training.record.steps import TrainingStep
 from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
@@ -59,7 +60,6 @@ from hookcli.training.script.own_imports import own_imports
 from hookcli.training.script.say import say
 from hookcli.training.selection.sampling import is_selected
 from hookcli.training.spikes.spike_watch import SpikeWatch
-from hookcli.training.steps import TrainingStep
 from hookcli.training.trained_roots import TrainedRoots
 
 

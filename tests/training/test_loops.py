@@ -21,13 +21,14 @@ from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import judge_training
 from hookcli.spec.request import ModelSpec, Spec
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
-from hookcli.training import observed_script, records, root_watch, watch as watching
+from hookcli.training import observed_script, root_watch, watch as watching
 from hookcli.training.backward import BackwardPass, running_backward
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper, Generators
+from hookcli.training.record import records
+from hookcli.training.record.steps import Steps, TrainingStep, sum_of
 from hookcli.training.roots import owner_of
 from hookcli.training.script.ending import EndOfRun
-from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 
 def watched(train, spec=None, *, file=None, verbose=False, steps="0-2", **training):

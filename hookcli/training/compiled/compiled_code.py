@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.training.non_finite.bad_layer import BadLayer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 
 

@@ -16,8 +16,8 @@ from hookcli.training.compiled.reachable import modules_of
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.bad_layer import BadLayer, bad_layer
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import owner_of, unwrap
 

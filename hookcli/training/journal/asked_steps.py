@@ -16,7 +16,7 @@ from hookcli.report.journal.ask_files import AskedRange, ask_file, take_ask
 from hookcli.sentences import unknown
 from hookcli.spec.request import Spec
 from hookcli.spec.training import JournalPlace
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 
 _MOST = 16  # questions that wait for their steps
 _access = os.access  # the script may replace it

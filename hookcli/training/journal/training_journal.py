@@ -20,7 +20,7 @@ from hookcli.report.training import TrainingReport
 from hookcli.spec.request import Spec
 from hookcli.spec.training import JournalPlace
 from hookcli.training.journal.asked_steps import AskedSteps
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.say import say
 
 _EVERY = 1.0  # seconds between entries, at the end of a step

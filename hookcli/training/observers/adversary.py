@@ -17,7 +17,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.observers.observer import LookSchedule, Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 
 _LEAST = 3  # looks at each of the three directions

@@ -18,7 +18,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.observers.token_match import padding_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 RANGE = "input_range"  # a measurement

@@ -15,7 +15,7 @@ from hookcli.models.nested import argument_leaves
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 1 << 16  # elements of a batch that are read in each step

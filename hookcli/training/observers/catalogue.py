@@ -42,8 +42,8 @@ from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.observers.training_states import TrainingStates
-from hookcli.training.records import Record
-from hookcli.training.steps import Clipped
+from hookcli.training.record.records import Record
+from hookcli.training.record.steps import Clipped
 
 _METHODS = ("constructed", "before_step", "finish")
 

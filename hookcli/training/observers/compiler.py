@@ -8,7 +8,7 @@ from typing import Any
 from hookcli.engine.compiled.account import CompilerReader
 from hookcli.report.measured.compiler import CompilerAccount
 from hookcli.training.observers.observer import Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 
 
 class Compiler(Observer):

@@ -14,8 +14,8 @@ from typing import Any
 
 from hookcli.models import places
 from hookcli.training.observers.observer import LookSchedule, Observer
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import body_of, end_of, own_nodes, user_frame
 

@@ -11,10 +11,10 @@ from torch import nn
 
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
 from hookcli.models import module_tree, places
-from hookcli.torch_private import disable_current_modes
+from hookcli.torch_private import ConvNd, disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
@@ -148,7 +148,7 @@ def _wide_weights(root: nn.Module) -> Iterator[tuple[str, float, float]]:
         weight = module_tree.own_parameter(module, "weight")
         if weight is None or weight.dim() < 2 or weight.is_meta or weight.numel() > _MOST:
             continue
-        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd) and type(weight) is nn.Parameter:
+        if isinstance(module, nn.Linear | ConvNd) and type(weight) is nn.Parameter:
             fan_in = weight[0].numel()
             std, usual = (
                 float(weight.detach().float().std(unbiased=False)),

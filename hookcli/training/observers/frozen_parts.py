@@ -16,7 +16,7 @@ from hookcli.models import module_tree, places
 from hookcli.torch_private import BatchNormBase, ConvNd, disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 
 _LEAST = 3  # looks

@@ -21,8 +21,8 @@ from hookcli.training.observers.observer import (
     line_of,
     variable_of,
 )
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import Term, new_leaf, terms

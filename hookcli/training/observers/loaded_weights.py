@@ -14,8 +14,8 @@ from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer, variable_of
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST_KEYS = 100_000

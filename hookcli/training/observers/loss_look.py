@@ -50,7 +50,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_inputs import LOOKS, are_bits, negated, target_scale
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
-from hookcli.training.optimizer_groups import parameters_of
+from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import current_value, loss_place, user_frame

@@ -14,7 +14,7 @@ from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 

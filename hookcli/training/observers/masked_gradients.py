@@ -12,8 +12,8 @@ import torch
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 1 << 20  # rows of a gradient that is read

@@ -17,9 +17,9 @@ from hookcli.models import module_tree, places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer
-from hookcli.training.optimizer_groups import parameters_of
 from hookcli.training.parallel.placements import is_dtensor
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 

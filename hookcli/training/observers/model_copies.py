@@ -16,7 +16,7 @@ from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_mo
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.observers.weight_writes import may_write_weights
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.source.frame_source import user_frame
 

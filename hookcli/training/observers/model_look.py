@@ -24,7 +24,7 @@ from hookcli.engine.probes.module_values import (
 )
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 
 
 class ModelLook(Observer):

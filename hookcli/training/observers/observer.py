@@ -11,7 +11,7 @@ from typing import Any
 from hookcli.report.rows.events import number
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.roots import name_of
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame

@@ -11,7 +11,7 @@ from hookcli.models import places
 from hookcli.report.steps import ScriptLines
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.observer import FactCounts, Observer, line_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.detached_output import detached_output
 from hookcli.training.source.frame_source import loss_place, user_frame

@@ -10,7 +10,7 @@ from typing import Any
 from hookcli.engine.probes.code.user_source import own_sources, parsed
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import unread_tensors

@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer, line_of
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 1_000  # lines and seeds

@@ -17,8 +17,8 @@ import torch
 from hookcli.models import places
 from hookcli.training.norms import is_not_zero, local, outside_modes
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _READ = 4  # parameters whose gradients are looked at

@@ -12,7 +12,7 @@ import torch
 from hookcli.report.rows.events import number
 from hookcli.report.steps import RateChange, StepSettings
 from hookcli.training.observers.observer import Observer
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 
 _CHANGES = 100  # that are kept, before every second one is dropped
 _WINDOW = 20  # changes of a rate, between which a fall or a rise is searched for

@@ -11,8 +11,8 @@ from torch import nn
 from hookcli.models import module_tree, places
 from hookcli.training.norms import gradient_norm
 from hookcli.training.observers.observer import LookSchedule, Observer
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 

@@ -22,8 +22,8 @@ from hookcli.report.training import TrainingState
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer
-from hookcli.training.optimizer_groups import parameters_of
-from hookcli.training.records import Record
+from hookcli.training.record.optimizer_groups import parameters_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST_NAMES = 5_000  # parameters whose fingerprints are kept each

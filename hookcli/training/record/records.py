@@ -35,23 +35,23 @@ from hookcli.training.norms import (
     gradients_of,
     local,
 )
-from hookcli.training.optimizer_groups import (
-    largest_decay,
-    largest_rate,
-    learning_rate,
-    numbers,
-    parameters_of,
-)
 from hookcli.training.parallel.flat_parameters import find_flat_parameters
 from hookcli.training.parallel.part_norms import PartNormsKeeper
 from hookcli.training.parallel.placed_rows import with_placements
 from hookcli.training.parallel.placements import PLAIN, has_parts, is_part, placed
 from hookcli.training.parallel.stages import stage_of
 from hookcli.training.parallel.step_digests import DigestKeeper
+from hookcli.training.record.optimizer_groups import (
+    largest_decay,
+    largest_rate,
+    learning_rate,
+    numbers,
+    parameters_of,
+)
+from hookcli.training.record.steps import Steps, TrainingStep, sum_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.selection.sampling import Sampling
-from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
 _DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that

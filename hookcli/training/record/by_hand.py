@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import gradient_norm
-from hookcli.training.records import Record
+from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 
 

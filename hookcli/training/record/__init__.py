@@ -1,0 +1,1 @@
+"""Records: one root and one optimizer each, with what was seen of their steps."""

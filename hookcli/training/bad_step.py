@@ -21,8 +21,8 @@ from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.save_step import save_step
 from hookcli.training.norms import local
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.root_watch import RootWatch
+from hookcli.training.steps import TrainingStep
 
 
 def first_non_finite(

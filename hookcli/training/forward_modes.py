@@ -9,7 +9,7 @@ from torch import nn
 
 from hookcli.models import module_tree
 from hookcli.torch_private import BatchNormBase, DropoutBase
-from hookcli.training.record.steps import ModeCounts
+from hookcli.training.steps import ModeCounts
 
 _MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
 

@@ -11,10 +11,10 @@ from torch import nn
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids
 from hookcli.training.selection.sampling import Sampling
+from hookcli.training.steps import TrainingStep
 
 
 class TrainedRoots:

@@ -51,7 +51,6 @@ from hookcli.training.parallel.children import Children
 from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.record.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
@@ -60,6 +59,7 @@ from hookcli.training.script.own_imports import own_imports
 from hookcli.training.script.say import say
 from hookcli.training.selection.sampling import is_selected
 from hookcli.training.spikes.spike_watch import SpikeWatch
+from hookcli.training.steps import TrainingStep
 from hookcli.training.trained_roots import TrainedRoots
 
 

@@ -26,9 +26,9 @@ from hookcli.training.backward import BackwardPass, running_backward
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper, Generators
 from hookcli.training.record import records
-from hookcli.training.record.steps import Steps, TrainingStep, sum_of
 from hookcli.training.roots import owner_of
 from hookcli.training.script.ending import EndOfRun
+from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 
 def watched(train, spec=None, *, file=None, verbose=False, steps="0-2", **training):

@@ -9,9 +9,9 @@ from torch import nn
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.spec.training import TrainingSpec, parse_steps
-from hookcli.training.record.steps import Steps, TrainingStep
 from hookcli.training.selection import rests
 from hookcli.training.selection.rests import WINDOW, Rests
+from hookcli.training.steps import Steps, TrainingStep
 from tests.training.test_loops import watched
 
 

@@ -43,7 +43,7 @@ from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.observers.training_states import TrainingStates
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import Clipped
+from hookcli.training.steps import Clipped
 
 _METHODS = ("constructed", "before_step", "finish")
 

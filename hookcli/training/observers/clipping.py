@@ -16,9 +16,9 @@ import torch
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import Clipped
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
+from hookcli.training.steps import Clipped
 
 _EUCLIDEAN = 2.0
 _MOST = 64  # sets of parameters

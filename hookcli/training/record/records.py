@@ -48,10 +48,10 @@ from hookcli.training.record.optimizer_groups import (
     numbers,
     parameters_of,
 )
-from hookcli.training.record.steps import Steps, TrainingStep, sum_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.selection.sampling import Sampling
+from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
 _DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that

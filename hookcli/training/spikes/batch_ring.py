@@ -16,7 +16,7 @@ import torch
 from hookcli.models.batch import Batch, map_batch
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import TrainingStep
+from hookcli.training.steps import TrainingStep
 
 _MOST = 256  # steps
 

@@ -21,9 +21,9 @@ from hookcli.training.non_finite.isolated import run_isolated
 from hookcli.training.non_finite.plain_rows import facts_row
 from hookcli.training.norms import each_norm, gradients_of
 from hookcli.training.record.records import Record, digest_of
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.script.own_imports import own_imports
 from hookcli.training.spikes.detector import Excess
+from hookcli.training.steps import TrainingStep
 
 _LARGEST = 5  # gradients of parameters that are told
 _INPUTS = 8

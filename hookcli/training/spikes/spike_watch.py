@@ -18,10 +18,10 @@ from hookcli.training.guard import Guard
 from hookcli.training.non_finite.find import PATIENCE
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.record.records import Record
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.spikes.batch_ring import AwaitedStep, BatchRing
 from hookcli.training.spikes.detector import Excess, SpikeDetector
 from hookcli.training.spikes.observed_spike import observed_spike
+from hookcli.training.steps import TrainingStep
 
 _UNJUDGED = (
     "--stop-on spike judged no step: gradients inside of a backward pass, of LBFGS, of sharded "

@@ -16,9 +16,9 @@ from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import Generators
-from hookcli.training.record.steps import TrainingStep
 from hookcli.training.script.ending import EndOfRun
 from hookcli.training.spikes.batch_ring import BatchRing
+from hookcli.training.steps import TrainingStep
 
 STEP, SAMPLE = 40, 5  # where the fault is
 

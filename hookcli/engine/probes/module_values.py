@@ -184,6 +184,15 @@ class ModuleValues(ProbeWatcher):
                     count = _equal_units(module.weight)
                     if count:
                         self._add(UNITS, name, {"units": count})
+                continue
+            # A matrix of a layer that is written by hand, whose units are rows or columns.
+            for own, parameter in module._parameters.items():
+                if parameter is None or parameter.dim() != 2 or not parameter.requires_grad:
+                    continue
+                with where_possible():
+                    count = _equal_units(parameter) or _equal_units(parameter, dim=1)
+                    if count:
+                        self._add(UNITS, f"{name}.{own}" if name else own, {"units": count})
 
     def _add(self, probe: str, name: str, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name, None, value, None))
@@ -225,16 +234,21 @@ def _is_mask(tensor: torch.Tensor) -> bool:
     return bool((plain == 0).any()) and bool(((plain == 0) | (plain <= _MASKED)).all())
 
 
-def _equal_units(weight: torch.Tensor) -> int:
-    """Return the number of units, if all have equal weights and equal gradients; else 0."""
+def _equal_units(weight: torch.Tensor, dim: int = 0) -> int:
+    """Return the number of units, if all have equal weights and equal gradients; else 0.
+
+    `dim` is that of the units.
+    """
     grad = weight.grad if weight.is_leaf else None  # FSDP1 puts views in the place of parameters
-    if grad is None or len(weight) < 2 or weight.is_meta or grad.layout is not torch.strided:
+    if grad is None or weight.is_meta or grad.layout is not torch.strided:
         return 0
-    plain = weight.detach()
+    plain, grad = weight.detach().transpose(0, dim), grad.transpose(0, dim)
+    if len(plain) < 2:
+        return 0
     if not torch.equal(plain[0], plain[1]) or not bool(grad[0].any()):
         return 0
     same = bool((plain == plain[:1]).all()) and bool((grad == grad[:1]).all())
-    return len(weight) if same else 0
+    return len(plain) if same else 0
 
 
 def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:

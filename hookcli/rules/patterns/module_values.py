@@ -205,7 +205,8 @@ def _units(report: Report, options: Options) -> Iterator[RuleFinding]:
             "so that they stay equal: the layer works as one unit"
         )
         yield RuleFinding(
-            "fail", name, "equal", message, value["units"], 1, where.get(name),
+            "fail", name, "equal", message, value["units"], 1,
+            where.get(name) or where.get(owner(name)),
             advice="initialize the weights with random numbers, as in `nn.init.kaiming_normal_`",
         )  # fmt: skip
     if not found:

@@ -70,7 +70,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         is_slow = middle(late) > _FALL * middle(early)
         cause = None
         if is_slow and unfit(report, losses, options["steps"]) is None:
-            cause = _cause_of(report, report.training)
+            cause = _cause_of(report, report.training, tiny=_SMALL_STEP)
         if cause is not None:
             first, last = middle(early), middle(late)
             message = f"{cause[0]}, and the loss falls by {100 * (1 - last / first):.2g} % only"
@@ -134,8 +134,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
 
 
-def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
-    """Return what keeps a model from learning, and what to try; None if it is not known."""
+def _cause_of(
+    report: Report, training: TrainingInfo, *, tiny: float | None = None
+) -> tuple[str, str] | None:
+    """Return what keeps a model from learning, and what to try; None if it is not known.
+
+    Steps that change the parameters by less than `tiny` of their norm are one reason.
+    """
     known = [row for row in report.parameters if row.numel]
     whole = sum(row.numel or 0 for row in known)
     free = [row for row in known if row.requires_grad]
@@ -148,12 +153,14 @@ def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
         )
     ratios = [ratio for step in training.steps if (ratio := real(step.update_ratio)) is not None]
     rates = [rate for step in training.steps if (rate := largest_rate(step)) is not None]
-    if ratios and rates and max(ratios) < _TINY_STEP:
+    if ratios and rates and max(ratios) < (tiny or _TINY_STEP):
         return (
             f"each step changes the parameters by at most {max(ratios):.2g} of their norm, at a "
             f"learning rate of up to {max(rates):.3g}",
             "raise the learning rate: 1e-3 of the norm is a usual change",
         )
+    if (decayed := _decayed(training)) is not None:
+        return decayed
     scale = next((m.value for m in report.measurements if m.probe == _SCALE), None)
     target, output = (real((scale or {}).get(key)) for key in ("target", "output"))
     if target is not None and output is not None and target >= _FAR * max(output, 1.0):
@@ -179,6 +186,33 @@ def _cause_of(report: Report, training: TrainingInfo) -> tuple[str, str] | None:
     return None
 
 
+def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
+    """Return that weight decay pulls more than the gradients do, at each sampled step after one.
+
+    Optimizers that decouple it take a part of each weight instead, whose size the rate decides.
+    """
+    optimizer = training.optimizer
+    decay = None if optimizer is None else real(optimizer.options.get("weight_decay"))
+    if not decay or optimizer is None or optimizer.largest_weight_decay is not None:
+        return None
+    pulls = []
+    for step in training.steps[1:]:
+        weight, gradient = real(step.weight_norm), real(step.grad_norm)
+        if weight is not None and gradient is not None:
+            pulls.append((decay * weight, gradient, weight))
+    decoupled = optimizer.type == "AdamW" or optimizer.options.get("decoupled_weight_decay") is True
+    if not pulls or decoupled or any(pull < _PULLS * gradient for pull, gradient, _ in pulls):
+        return None
+    pull, gradient, weight = pulls[0]
+    return (
+        f"a weight_decay of {decay:g} pulls the weights to 0 by {pull:.3g} ({decay:g} times their "
+        f"norm of {weight:.3g}), more than their gradient, whose norm is {gradient:.3g}",
+        "lower `weight_decay`: from 0 to 0.01 is usual for this optimizer",
+    )
+
+
+_PULLS = 3.0  # times the norm of the gradients
+_SMALL_STEP = 1e-4  # of the norm of all parameters, where the loss falls a little
 _RANGE, _CLASSES, _SCALE = "input_range", "loss_classes", "target_scale"  # measurements
 _FAR = 100.0  # times the size of the outputs
 _GUESS = 0.02  # of the loss of a guess

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from statistics import median
@@ -25,6 +26,7 @@ _DEVIATIONS = 10.0
 _FACTOR = 3.0
 _LASTS = 2  # losses in a row: one batch with wrong labels is no spike
 _START = 0.5  # of the first losses
+_OFTEN = 3  # rises above the limit before: tasks that alternate
 _LEARNS = 0.8  # of the losses after a jump: a training on other data has fallen to it
 _CLEARLY = 0.9  # of the pairs of losses
 
@@ -41,9 +43,17 @@ def _spike(losses: Series, options: Options) -> tuple[int, float, float] | None:
         rise = max(math.log(options["factor"]), options["deviations"] * spread)
         least = max(math.exp(usual + rise), _START * start)
         if all(value > least for _, value in losses[i : i + _LASTS]):
+            if _rises_above(losses[:i], least) >= _OFTEN:
+                continue
             top = max(value for _, value in losses[i : i + _BEFORE])
             return i, math.exp(usual), top
     return None
+
+
+def _rises_above(losses: Series, limit: float) -> int:
+    """Return how often the loss has risen above a limit: with each new task, in meta-learning."""
+    values = [value for _, value in losses]
+    return sum(one <= limit < two for one, two in itertools.pairwise(values))
 
 
 def _learns_again(losses: Series, limit: float) -> bool:
@@ -102,7 +112,8 @@ RULE = Rule(
     "next one are above their median by `factor` and by `deviations` standard deviations of their "
     "logarithms (from the median absolute deviation), and above half of the first losses. One loss "
     "alone is a batch that differs from others, and no spike. A loss that never returns but falls "
-    "by 20% from its new level has a new task, as in a curriculum. Skipped where `loss_falls` is.",
+    "by 20% from its new level has a new task, as in a curriculum, and one that has risen above "
+    "the limit three times before learns tasks in turn. Skipped where `loss_falls` is.",
     formula="log(loss) > median + max(log(factor), deviations * 1.4826 MAD), twice in a row",
     source="Chowdhery et al. 2022 (PaLM), section 5.1: spikes of the loss; Hampel 1974 for MAD",
     fails="a learning rate at the limit of stability; Adam with betas of (0.9, 0.999) after steps "

@@ -121,7 +121,7 @@ def _has_own(module: nn.Module, given: Any) -> bool:
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # its tensors cannot be compared
 class _Load:
     """A call of load_state_dict, with some values of the largest weights after it."""
 

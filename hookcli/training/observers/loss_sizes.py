@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind
+from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind, signed
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
@@ -44,7 +45,8 @@ class _Line:
     inputs: tuple[float, float] | None = None
     targets: dict[str, Any] = field(default_factory=dict)
     constant: list[dict[str, Any] | None] = field(default_factory=list)  # of late looks
-    majority: list[dict[str, Any] | None] = field(default_factory=list)
+    labels: Counter[int] = field(default_factory=Counter)  # of all looks, by their class
+    predicted: list[int | None] = field(default_factory=list)  # of late looks: the only class
     dead: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # pass, dead, all
 
 
@@ -96,7 +98,7 @@ class LossSizes(Observer):
         line.elements, line.is_scaled = _summed(start.grad_fn)
         if line.inputs is None:
             line.inputs = self._inputs()
-        majority = constant = None
+        constant = predicted = None
         for node in nodes_behind(start):
             name = node.name()
             if not _is_as_saved(node):
@@ -104,12 +106,12 @@ class LossSizes(Observer):
             if name in _LOSSES:
                 constant = constant or self._regression(line, node)
             elif name in _CLASSES:
-                majority = majority or _majority(node)
+                predicted = _classes_of(node, line.labels)
             elif name == "ReluBackward0":
                 self._relu(line, node)
         if line.count >= _LATE:
             line.constant.append(constant)
-            line.majority.append(majority)
+            line.predicted.append(predicted)
 
     def _inputs(self) -> tuple[float, float] | None:
         """Return the least and largest value that the models got in this step."""
@@ -202,12 +204,13 @@ class LossSizes(Observer):
                 targets=line.targets or None,
                 passes=line.count,
             )
-            for kind, late in (
-                ("constant_prediction", line.constant),
-                ("majority_class", line.majority),
-            ):
-                if len(late) >= _LOOKS and all(late[-_LOOKS:]):
-                    self.facts.add(kind, "", line.place, record=record, **(late[-1] or {}))
+            late = line.constant
+            if len(late) >= _LOOKS and all(late[-_LOOKS:]):
+                constant = late[-1] or {}
+                self.facts.add("constant_prediction", "", line.place, record=record, **constant)
+            majority = _majority(line)
+            if majority is not None:
+                self.facts.add("majority_class", "", line.place, record=record, **majority)
             self._find_dead(line, record)
 
     def _find_dead(self, line: _Line, record: Record) -> None:
@@ -227,30 +230,35 @@ class LossSizes(Observer):
 
 _MOST_LINES = 16
 _FLAT, _FAR = 0.05, 20.0  # of the spread of targets: that of predictions, and the mean of targets
-_SHARE = 0.95  # of the labels: the majority
+_SHARE = 0.9  # of the labels: the majority
 _BATCH = 8  # samples
 _LOOKS = 2  # late looks
 _ALIVE, _DEAD = 0.5, 0.95  # of the units, at the first and at the last looks
 
 
-def _majority(node: Node) -> dict[str, Any] | None:
-    """Return the class of nearly all labels, if it is the prediction for all of them."""
-    logs, target = node._saved_self.detach(), node._saved_target.detach()
-    if not target.numel() >= _LEAST or logs.numel() > _MOST or logs.dim() < 2:
+def _classes_of(node: Node, seen: Counter[int]) -> int | None:
+    """Count the labels of a batch; return the class that is predicted for all of its samples."""
+    logits, target = node._saved_self.detach(), node._saved_target.detach()
+    if not target.numel() >= _LEAST or logits.numel() > _MOST or logits.dim() < 2:
         return None
     if node._saved_weight is not None:
         return None
-    labels = target[target != node._saved_ignore_index].flatten()
-    if labels.numel() < _LEAST:
-        return None
+    labels = target[target != signed(node._saved_ignore_index)].flatten()
     classes, counts = labels.unique(return_counts=True)
-    most = int(counts.argmax())
-    share = float(counts[most]) / labels.numel()
-    if len(classes) < 2 or share < _SHARE:
+    seen.update(dict(zip(classes.tolist(), counts.tolist(), strict=True)))
+    first = int(logits.argmax(1).flatten()[0])
+    return first if not bool((logits.argmax(1) != first).any()) else None
+
+
+def _majority(line: _Line) -> dict[str, Any] | None:
+    """Return the class of nearly all labels, if it is the prediction for all samples of late."""
+    if not line.labels or len(line.predicted) < _LOOKS:
         return None
-    if bool((logs.argmax(1) != classes[most]).any()):
+    (label, count), *others = line.labels.most_common()
+    share = count / line.labels.total()
+    if not others or share < _SHARE or {*line.predicted[-_LOOKS:]} != {label}:
         return None
-    return {"label": int(classes[most]), "share": share, "classes": int(logs.shape[1])}
+    return {"label": label, "share": share}
 
 
 def _summed(node: Node | None) -> tuple[int | None, bool]:

@@ -193,9 +193,10 @@ class TrainingInfo:
     parameters reached; `eval_steps` are the sampled steps of the former. `modes` counts all steps.
     `losses` is the number of backward passes whose graph was looked at when they began.
     `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
-    mode. `never_zeroed`: at every step that was compared, each gradient of the previous step
-    was still there, unchanged, when backward began; False if none was there at one of them, and
-    None if neither was seen, as of gradients that are scaled down. `together` are the
+    mode, and `samples` those of the former that get one tensor several times in a row, as to draw
+    samples with dropout. `never_zeroed`: at every step that was compared, each gradient of the
+    previous step was still there, unchanged, when backward began; False if none was there at one of
+    them, and None if neither was seen, as of gradients that are scaled down. `together` are the
     records that made steps between two steps of this record, as the parts of a GAN do.
 
     `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
@@ -241,6 +242,7 @@ class TrainingInfo:
     compiled: tuple[str, ...] = ()
     eval_modules: tuple[str, ...] = ()
     digests: dict[Index, str] | None = absent()  # noqa: RUF009  # it is a field()
+    samples: Count | None = absent()  # noqa: RUF009  # it is a field()
     train_modules: tuple[str, ...] | None = absent()  # it is a field()
     eval_steps: tuple[Index, ...] = ()
     together: tuple[str, ...] | None = absent()  # it is a field()

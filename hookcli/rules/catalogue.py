@@ -61,6 +61,7 @@ from hookcli.rules.script import (
     batch_dimension,
     batches,
     constructions,
+    evaluation_code,
     frozen_attribute,
     frozen_parts,
     gradient_use,
@@ -238,6 +239,7 @@ CATALOGUE: dict[str, Rule] = {
         model_code.RULE,
         loss_size.RULE,
         unread_values.RULE,
+        evaluation_code.RULE,
         spikes.RULE,
     )
 }

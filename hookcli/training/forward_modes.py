@@ -1,16 +1,24 @@
-"""The modes in which the forwards of a root ran: those of dropout and of batch normalization."""
+"""The forwards of a root: the modes in which they ran, and those without gradients."""
 
 from __future__ import annotations
 
+import math
+import sys
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import torch
 from torch import nn
 
-from hookcli.models import module_tree
-from hookcli.torch_private import BatchNormBase, DropoutBase
+from hookcli.models import module_tree, places
+from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.source.frame_source import user_frame
 from hookcli.training.steps import ModeCounts
 
+_MOST_READ = 1 << 22  # elements of an input
+_MOST_SIZES = 3  # inputs of forwards without gradients whose size is read
 _MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
 
 
@@ -111,3 +119,67 @@ def note_trained(forwards: Sequence[ForwardModes]) -> None:
     """Note that a backward pass for the parameters has reached these forwards."""
     for modes in forwards:
         modes.trains = True
+
+
+@dataclass(frozen=True, slots=True)
+class InputSize:
+    """The size of an input: its root mean square, its range, and the line that calls the root."""
+
+    size: float
+    low: float
+    high: float
+    width: int  # of the last dimension
+    place: str | None
+
+
+def input_size(args: Sequence[Any]) -> InputSize | None:
+    """Return the size of the first argument; None if it is no batch of real numbers."""
+    given = args[0] if args else None
+    if type(given) is not torch.Tensor or not given.is_floating_point() or given.dim() < 2:
+        return None
+    if given.layout is not torch.strided or given.is_meta or not 0 < given.numel() <= _MOST_READ:
+        return None
+    with torch.no_grad(), disable_current_modes():
+        values = given.detach().float()
+        size = float(values.square().mean().sqrt())
+        if not math.isfinite(size):
+            return None
+        place = places.of_frame(user_frame(sys._getframe(1)))
+        return InputSize(size, float(values.min()), float(values.max()), given.shape[-1], place)
+
+
+class UngradedForwards:
+    """The forwards of a root without gradients: how many, by mode, and the sizes of some inputs.
+
+    `samples` are those of the forwards in train mode that get one tensor several times in a row:
+    their dropout draws samples of an output.
+    """
+
+    def __init__(self) -> None:
+        self.in_train = self.in_eval = self.samples = 0
+        self.sizes: list[InputSize] = []  # after a forward with gradients
+        self._has_trained = False
+        self._given: weakref.ref[torch.Tensor] | None = None  # of the last call in train mode
+        self._is_first = True  # whether that was the first one with this tensor
+
+    def note(self, args: tuple[Any, ...], *, training: bool) -> None:
+        """Note a forward."""
+        if self._has_trained and len(self.sizes) < _MOST_SIZES:
+            size = input_size(args)
+            self.sizes += [] if size is None else [size]
+        if not training:
+            self.in_eval += 1
+            return
+        self.in_train += 1
+        given = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if given is not None and self._given is not None and self._given() is given:
+            self.samples += 2 if self._is_first else 1
+            self._is_first = False
+            return
+        self._is_first = True
+        self._given = None if given is None else weakref.ref(given)
+
+    def trained(self) -> None:
+        """Note a forward with gradients in between."""
+        self._has_trained = True
+        self._given = None

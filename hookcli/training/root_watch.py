@@ -40,7 +40,12 @@ from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.forward_modes import ForwardModes, RootModes, note_trained
+from hookcli.training.forward_modes import (
+    ForwardModes,
+    RootModes,
+    UngradedForwards,
+    note_trained,
+)
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
@@ -110,9 +115,8 @@ class RootWatch:
         self.model = backend_of(self.root)
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
-        self.calls = self.evaluations = self.graphless = 0
-        self._given: weakref.ref[torch.Tensor] | None = None  # of the last call without gradients
-        self._is_first = True  # whether that was the first one with this tensor
+        self.calls = 0
+        self.ungraded = UngradedForwards()
         # Inside transforms of torch.func, and after torch.compile: they are not counted.
         self.has_hidden_calls = False
         self.forwards = 0  # with gradients, since the last step
@@ -210,14 +214,10 @@ class RootWatch:
         It is `nested` if another root is called now.
         """
         self.calls += 1
-        training = self.root.training
         if not torch.is_grad_enabled():
-            self.graphless += training
-            self.evaluations += not training
-            if training:
-                self._note_repeated(args)
+            self.ungraded.note(args, training=self.root.training)
             return None
-        self._given = None
+        self.ungraded.trained()
         if not self.is_bound:
             self._note_names()
         step = self._begin_forward()
@@ -229,16 +229,6 @@ class RootWatch:
         call.most_kept = self._most_kept
         self._keep(call)
         return self._observe_call(self.root, step, args, kwargs)
-
-    def _note_repeated(self, args: tuple[Any, ...]) -> None:
-        """Leave out calls with one tensor in a row: dropout in train mode draws their samples."""
-        given = args[0] if args and isinstance(args[0], torch.Tensor) else None
-        if given is not None and self._given is not None and self._given() is given:
-            self.graphless -= 2 if self._is_first else 1
-            self._is_first = False
-            return
-        self._is_first = True
-        self._given = None if given is None else weakref.ref(given)
 
     def enter_part(
         self, part: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]

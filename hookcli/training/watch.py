@@ -530,7 +530,7 @@ class Watch:
             root
             for root in self._seen.roots.values()
             if not root.is_part
-            and root.calls > root.evaluations + root.graphless
+            and root.calls > root.ungraded.in_eval + root.ungraded.in_train
             and any(p.tensor.requires_grad for p in root.model.parameters())
         ]
 

@@ -180,6 +180,7 @@ RULES = [
     ("model_code", "warning", "of_training", {}),
     ("loss_size", "warning", "of_training", {}),
     ("unread_values", "note", "of_training", {}),
+    ("evaluation_code", "note", "of_training", {}),
     ("step_spikes", "warning", "of_training", {}),
 ]
 

@@ -8,6 +8,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
+from hookcli.rules.training.loss_falls import DECAY
 from hookcli.rules.training.series import real, script_line
 from hookcli.text import counted, join_names
 
@@ -49,7 +50,7 @@ def _shrunk(record: Report) -> Iterator[RuleFinding]:
     place = script_line(record, "optimizer")
     yield RuleFinding(
         "fail", training.record, "weight_decay", message, decay, _DECAY, place,
-        advice="lower `weight_decay`: from 0 to 0.1 is usual",
+        advice="lower `weight_decay`: from 0 to 0.1 is usual", cause=DECAY,
     )  # fmt: skip
 
 

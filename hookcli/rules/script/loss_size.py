@@ -9,7 +9,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 
 _SIZE = "loss_size"
-_KINDS = ("dying_units", "constant_prediction", "majority_class", "input_scale", "first_loss")
+_KINDS = ("dying_units", "constant_prediction", "majority_class", "input_scale", "first_loss",
+          "other_scale")  # fmt: skip
 _NOTES = ("input_scale", "first_loss")  # a model may train all the same
 _PASSES = 4  # backward passes for each step
 _STEPS = 3
@@ -127,8 +128,9 @@ def _dying(fact: ScriptFact) -> tuple[str, str]:
 
 def _scale(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
+    what = "tiny" if values["size"] < 1 else "not normalized"
     message = (
-        f"the inputs of '{fact.target}' are not normalized: they are from {values['low']:.4g} to "
+        f"the inputs of '{fact.target}' are {what}: they are from {values['low']:.4g} to "
         f"{values['high']:.4g}, with a mean of {values['mean']:.3g} and a standard deviation of "
         f"{values['std']:.3g}"
     )
@@ -153,6 +155,16 @@ def _first(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _other(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    low, high = values["usual"]
+    return (
+        f"without gradients, '{fact.target}' gets inputs from {values['low']:.4g} to "
+        f"{values['high']:.4g}, and from {low:.4g} to {high:.4g} in training",
+        "scale the inputs of an evaluation as those of the training",
+    )
+
+
 def _guess(fact: ScriptFact) -> str:
     return f"ln({fact.values['classes']:,}) = {fact.values['guess']:.4g}"
 
@@ -160,6 +172,7 @@ def _guess(fact: ScriptFact) -> str:
 _SENTENCES = {
     "input_scale": _scale,
     "first_loss": _first,
+    "other_scale": _other,
     "constant_prediction": _constant,
     "majority_class": _majority,
     "dying_units": _dying,
@@ -179,8 +192,9 @@ RULE = Rule(
     "batch, and at most half were at first: in the last two looks each. That a step adds the "
     "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "
     "a loss large, as a sum over many elements, is told with the findings that follow from it. "
-    "Before the first step, inputs of the first layer with a root mean square above 20 are a note, "
-    "and so is a cross entropy six times as large as that of a guess.",
+    "Before the first step, inputs of the first layer with a root mean square above 20 or below "
+    "0.01 are a note, and so is a cross entropy six times as large as that of a guess. "
+    "Fails if the inputs in evaluations are 20 times as large or small as those in training.",
     formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
     source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "
     "Lu et al. 2020, Dying ReLU and Initialization",

@@ -290,6 +290,15 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _over_samples(fact: ScriptFact) -> tuple[str, str]:
+    rows, classes = fact.values["shape"]
+    return (
+        f"a softmax of shape [{rows:,}, {classes:,}] is over dimension 0, the samples, and "
+        "the loss picks a class of each sample: its probabilities do not add up to 1",
+        "use `softmax(dim=-1)`",
+    )
+
+
 def _signs(fact: ScriptFact) -> tuple[str, str]:
     loss = fact.values["loss"]
     return (
@@ -303,6 +312,7 @@ _SENTENCES = {
     "softmax_binary": _softmax_binary,
     "dropped": _dropped,
     "signs": _signs,
+    "over_samples": _over_samples,
     "masked_mean": _masked_mean,
     "single_norm": _single_norm,
     "regression": _regression,

@@ -14,13 +14,20 @@ _KIND = "unread_value"
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each tensor that is computed in the function of the loop, and never read."""
     facts = facts_of(report, _KIND)
+    targets = facts_of(report, "unread_target")
+    for fact in targets:
+        yield RuleFinding(
+            "fail", "", fact.target, f"the target '{fact.target}' of the batch is never read, and "
+            "the loss compares two outputs that are trained: both may become the same without it",
+            0, 1, fact.place, "warning", advice=f"compare the output with '{fact.target}'",
+        )  # fmt: skip
     for fact in facts:
         yield RuleFinding(
             "fail", "", fact.target, f"the tensor '{fact.target}' is computed and never read: the "
             "loss does not depend on it", 0, 1, fact.place,
             advice=f"check whether another variable is used in place of '{fact.target}'",
         )  # fmt: skip
-    if not facts:
+    if not facts and not targets:
         yield without_findings(
             report, (_KIND,), "the tensors of the loop are read", "no backward pass was looked at"
         )
@@ -35,7 +42,8 @@ RULE = Rule(
     computes="Reads the source of the function whose line calls backward. A note tells of each "
     "variable that is a tensor, is assigned alone, and that no line of the function reads. Names "
     "that begin with an underscore, and scripts that call `locals`, `eval` or the like, are not "
-    "judged.",
+    "judged. A target of a batch that nothing reads is a warning, if the loss of a regression has "
+    "gradients for both of its sides.",
     formula="each tensor variable is read",
     source="pyflakes, F841: local variable is assigned to but never used",
     fails="z2 = model(view1), after view1 and view2 were computed",

@@ -34,6 +34,9 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         if what == "a prediction":
             yield _widened(report, one)
             continue
+        if what.endswith(_OF_TARGET):
+            yield _repeated(report, one)
+            continue
         subject = f"{what} in the loss" if what.startswith("a ") else what
         message = f"{subject} broadcasts shapes {first} and {second} to {pairs:,} elements: "
         if what in _OF_SAMPLES:
@@ -47,6 +50,23 @@ def _broadcasts(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield _without(report, "loss_broadcasts") or passed("no loss compares all pairs")
+
+
+def _repeated(report: Report, one: Measurement) -> RuleFinding:
+    """Return the finding that one target is compared with several predictions."""
+    first, second = one.value["first"], one.value["second"]
+    many = math.prod(first) // max(1, math.prod(second))
+    message = (
+        f"{one.value['what'].removesuffix(_OF_TARGET)} broadcasts a target of shape {second} to "
+        f"predictions of shape {first}: {many:,} predictions are compared with each target"
+    )
+    return RuleFinding(
+        "fail", one.target, "repeated target", message, many, 1,
+        one.value["place"] or script_line(report, "loss"), advice=_SAME_SHAPE,
+    )  # fmt: skip
+
+
+_OF_TARGET = " of a target"  # of what a measurement is about
 
 
 def _together(first: list[int], second: list[int]) -> list[int]:

@@ -106,8 +106,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if cause is not None:
         why, advice = cause
         yield RuleFinding(
-            "fail", "", "flat", f"{why}, and {message}", last, first, place, advice=advice
-        )
+            "fail", "", "flat", f"{why}, and {message}", last, first, place, advice=advice,
+            cause=DECAY if "weight_decay" in why else "",
+        )  # fmt: skip
         return
     if norm is not None:
         clipped = f"the gradient norm is {norm:.3g} in each step, as after clipping"
@@ -187,7 +188,7 @@ def _cause_of(
 
 
 def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
-    """Return that weight decay pulls more than the gradients do, at each sampled step after one.
+    """Return that weight decay pulls more than the gradients do, at the first sampled steps.
 
     Optimizers that decouple it take a part of each weight instead, whose size the rate decides.
     """
@@ -201,7 +202,7 @@ def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
         if weight is not None and gradient is not None:
             pulls.append((decay * weight, gradient, weight))
     decoupled = optimizer.type == "AdamW" or optimizer.options.get("decoupled_weight_decay") is True
-    if not pulls or decoupled or any(pull < _PULLS * gradient for pull, gradient, _ in pulls):
+    if not pulls or decoupled or any(a < _PULLS * b for a, b, _ in pulls[:_FIRST_STEPS]):
         return None
     pull, gradient, weight = pulls[0]
     return (
@@ -211,7 +212,8 @@ def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
     )
 
 
-_PULLS = 3.0  # times the norm of the gradients
+DECAY = "weight_decay"  # a cause
+_PULLS, _FIRST_STEPS = 3.0, 2  # times the norm of the gradients, and the steps that are compared
 _SMALL_STEP = 1e-4  # of the norm of all parameters, where the loss falls a little
 _RANGE, _CLASSES, _SCALE = "input_range", "loss_classes", "target_scale"  # measurements
 _FAR = 100.0  # times the size of the outputs

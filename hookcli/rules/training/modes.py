@@ -111,7 +111,8 @@ def _graphless(report: Report, options: Options) -> Iterator[RuleFinding]:
         for name in _in_train_mode(report, training)
         if any(matches(glob, name) for glob in options["at"])
     ]
-    if not training.graphless:
+    graphless = training.graphless - (training.samples or 0)
+    if not graphless:
         yield passed("no call under no_grad is in train mode")
     elif not names:
         yield skipped("no dropout and no batch normalization ran in train mode")
@@ -123,11 +124,11 @@ def _graphless(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("the calls between the watched steps are not known")
     else:
         message = (
-            f"{counted(training.graphless, 'call')} under no_grad run in train mode, and none in "
+            f"{counted(graphless, 'call')} under no_grad run in train mode, and none in "
             f"eval mode: {_named(names)} work as in training"
         )
         yield RuleFinding(
-            "fail", names[0], "graphless", message, training.graphless, 0,
+            "fail", names[0], "graphless", message, graphless, 0,
             places(report).get(names[0]),
             advice="call `model.eval()` before an evaluation, and `model.train()` after it",
         )  # fmt: skip

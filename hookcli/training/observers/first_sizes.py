@@ -1,4 +1,4 @@
-"""Sizes before the first step: of what the first layer gets, and of the first loss."""
+"""Sizes of inputs and of the first loss: before the first step, and in evaluations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, si
 from hookcli.models import module_tree, places
 from hookcli.torch_private import ConvNd, disable_current_modes
 from hookcli.training.backward import only_tensor
+from hookcli.training.forward_modes import InputSize, input_size
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
@@ -21,6 +22,9 @@ from hookcli.training.source.frame_source import user_frame
 _MOST = 1 << 24  # elements of a tensor that is read
 _MOST_LINES = 8
 _LARGE = 20.0  # root mean square of the inputs of a layer
+_SMALL = 0.01  # the same, of inputs that are scaled twice
+_MOST_SIZES = 3  # backward passes at which the inputs of a root are looked at
+_APART, _UNIT = 20.0, 0.05  # times the size in training, which counts as 0.05 at least
 _FAR = 6.0  # times the loss of a guess
 _WIDE = 5.0  # times the standard deviation of torch's own initialization
 # Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
@@ -35,17 +39,23 @@ _LAYERS = {
 class FirstSizes(Observer):
     """Looks at the first backward pass of each line, before its optimizer steps."""
 
-    kinds = ("input_scale", "first_loss")
+    kinds = ("input_scale", "first_loss", "other_scale")
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._lines: set[Any] = set()
         self._stepped: set[int] = set()  # ids of the models that were trained
+        self._trained: dict[int, list[InputSize]] = {}  # by the ids of roots: sizes of inputs
         self._waiting: list[tuple[str, str, str | None, dict[str, Any]]] = []
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss of a line's first pass."""
+        for key, root in self.seen.roots.items():
+            sizes = self._trained.setdefault(key, [])
+            if root.recent and len(sizes) < _MOST_SIZES:
+                size = input_size(root.recent[-1].args)
+                sizes += [] if size is None else [size]
         line = line_of(call)
         if line in self._lines or len(self._lines) >= _MOST_LINES:
             return
@@ -87,9 +97,27 @@ class FirstSizes(Observer):
             record = records[0] if records else None
             self.facts.add(kind, target, place, record=record, **values)
 
+    def finish(self) -> None:
+        """Add the roots whose inputs are much larger or smaller in evaluations than in training."""
+        for key, root in list(self.seen.roots.items()):
+            trained, other = self._trained.get(key, []), root.ungraded.sizes
+            if len(trained) < _MOST_SIZES or not other or root.is_part:
+                continue
+            largest, least = (f(one.size for one in trained) for f in (max, min))
+            is_larger = all(one.size > _APART * max(largest, _UNIT) for one in other)
+            if not is_larger and not all(0 < _APART * one.size < least for one in other):
+                continue
+            if {one.width for one in other} != {one.width for one in trained}:
+                continue
+            first, usual = other[0], trained[0]
+            self.facts.add(
+                "other_scale", root.name, first.place, low=first.low, high=first.high,
+                usual=[usual.low, usual.high],
+            )  # fmt: skip
+
 
 def _inputs(nodes: Sequence[Node]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the weight of each layer that gets large values without a gradient, and the values."""
+    """Yield the weight of each layer that gets unusual values without a gradient, and these."""
     for node in nodes:
         if node.name() not in _LAYERS:
             continue
@@ -109,7 +137,7 @@ def _inputs(nodes: Sequence[Node]) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         values = given.detach().float()
         size = float(values.square().mean().sqrt())
-        if math.isfinite(size) and size > _LARGE:
+        if math.isfinite(size) and (size > _LARGE or 0 < size < _SMALL):
             yield id(variable), {
                 "size": size, "low": float(values.min()), "high": float(values.max()),
                 "mean": float(values.mean()), "std": float(values.std(unbiased=False)),

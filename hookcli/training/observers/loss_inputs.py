@@ -262,6 +262,45 @@ def bootstrapped(node: Node) -> Finding:
     return None
 
 
+def compares_two_outputs(start: torch.Tensor) -> bool:
+    """Return whether a loss of a regression has a gradient for its target too."""
+    for node in nodes_behind(start):
+        if node.name() in _COMPARES:
+            sides = [behind for behind, _ in node.next_functions]
+            return len(sides) > 1 and None not in sides[:2]
+    return False
+
+
+# From the probabilities of a policy or a class to what is picked of them.
+_ONWARDS = SAME_VALUES | {"LogBackward0", "AddBackward0", "ClampBackward1", "ClampMinBackward0"}
+_PICKED = {"GatherBackward0", "IndexBackward0", "NllLossBackward0"}
+
+
+def over_samples(start: torch.Tensor) -> Finding:
+    """Return that a softmax is over dimension 0, and one of its classes is picked for each row.
+
+    Shares over a set, as of a pooling, are multiplied with its elements instead.
+    """
+    nodes = list(nodes_behind(start))
+    users: dict[Node, list[Node]] = {}
+    for node in nodes:
+        for before, _ in node.next_functions:
+            if before is not None:
+                users.setdefault(before, []).append(node)
+    for node in nodes:
+        if node.name() not in ("SoftmaxBackward0", "LogSoftmaxBackward0"):
+            continue
+        result = node._saved_result
+        if result.dim() != 2 or signed(node._saved_dim) % 2 or min(result.shape) < 2:
+            continue
+        after = users.get(node, [])
+        while len(after) == 1 and after[0].name() in _ONWARDS - _PICKED:
+            after = users.get(after[0], [])
+        if any(one.name() in _PICKED for one in after):
+            return "over_samples", {"shape": [*result.shape]}
+    return None
+
+
 def negated(start: torch.Tensor) -> Finding:
     """Return that the whole loss is a loss function of PyTorch with a minus sign."""
     node, sign = start.grad_fn, 1

@@ -48,7 +48,13 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_inputs import LOOKS, are_bits, negated, target_scale
+from hookcli.training.observers.loss_inputs import (
+    LOOKS,
+    are_bits,
+    negated,
+    over_samples,
+    target_scale,
+)
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.root_watch import RootWatch
@@ -196,9 +202,10 @@ class LossLook(Observer):
                     continue
                 if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
                     self.facts.add("loss_values", more[0], place, **more[1])
-        turned = negated(start)
-        if turned is not None:
-            self.facts.add("loss_values", turned[0], place, **turned[1])
+        for whole in (negated, over_samples):
+            turned = whole(start)
+            if turned is not None:
+                self.facts.add("loss_values", turned[0], place, **turned[1])
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""

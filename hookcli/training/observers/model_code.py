@@ -108,7 +108,7 @@ class ModelCode(Observer):
                 place = None if record is None else places.of_class(type(record.root.root))
                 self.facts.add("created_layer", "", place, record=record, parameters=many)
         for root, name, place in self._dropout:
-            if root.evaluations:
+            if root.ungraded.in_eval:
                 self.facts.add(
                     "functional_dropout", name, place, record=self.record_of(root.parameter_ids())
                 )

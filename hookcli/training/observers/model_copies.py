@@ -15,12 +15,14 @@ from hookcli.models import places
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer
-from hookcli.training.observers.weight_writes import may_write_weights
+from hookcli.training.observers.weight_writes import may_write_weights, only_loads
 from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
+from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
 _LEAST = 60  # steps
+_MOST_LOADED = 256  # models
 _LOOKS = 3
 _TABLES = 12  # of variables: those of a few functions that call one another
 _NAMES_AT = 2  # the step before which the names of models are looked at
@@ -48,13 +50,20 @@ class ModelCopies(Observer):
     """Looks at the models that are called only: whether they change, and in which mode they are."""
 
     kinds = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy", "same_model")
+    after = {"load_state_dict": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._copies: dict[int, _Copy] = {}
         self._schedule = LookSchedule()
         self._steps = 0
+        self._loaded: set[int] = set()  # ids of the models that states were loaded into
         self._same: list[tuple[RootWatch, str, str]] = []  # with its names: as a copy, as trained
+
+    def loaded(self, call: TorchCall) -> None:
+        """Note a model that a state is loaded into, after the first step."""
+        if self._steps and len(self._loaded) < _MOST_LOADED:
+            self._loaded.add(id(call.argument(0, "self")))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the roots that no optimizer has."""
@@ -104,10 +113,10 @@ class ModelCopies(Observer):
     def _find_same(self) -> None:
         """Add models that were to be copies, if they are called without gradients as these are."""
         for root, copy, trained in self._same:
-            if 3 * (root.graphless + root.evaluations) >= root.calls > 0:
+            if 3 * (root.ungraded.in_train + root.ungraded.in_eval) >= root.calls > 0:
                 place = places.of_class(type(root.root))
                 record = next((one for one in self.seen.records if one.root is root), None)
-                many = root.graphless  # in train mode: those in eval mode may be a validation
+                many = root.ungraded.in_train  # those in eval mode may be a validation
                 self.facts.add("same_model", copy, place, record=record, of=trained, calls=many)
 
     def _twin_of(self, root: RootWatch) -> RootWatch | None:
@@ -138,8 +147,10 @@ class ModelCopies(Observer):
             named = _is_updated(root.name)
             is_left = named and steps >= _LEAST
             if known.twin is not None and is_left and self._may_be_forgotten(known):
+                total = sum(r.steps.total for r in self.seen.records if r.root is known.twin)
+                steps = min(steps, total or steps)  # those of other optimizers do not count
                 self.facts.add("unchanged_copy", root.name, place, of=known.twin.name, steps=steps)
-            elif known.trains == known.looks >= _LOOKS and root.graphless and not root.evaluations:
+            elif known.trains == known.looks >= _LOOKS and _is_never_evaluated(root):
                 sensitive = [
                     name
                     for name, part in root.root.named_modules()
@@ -148,7 +159,11 @@ class ModelCopies(Observer):
                 ]
                 if sensitive:
                     self.facts.add(
-                        "teacher_mode", root.name, place, modules=sensitive, calls=root.graphless
+                        "teacher_mode",
+                        root.name,
+                        place,
+                        modules=sensitive,
+                        calls=root.ungraded.in_train,
                     )
         self._find_trained_copy()
         self._find_same()
@@ -157,7 +172,10 @@ class ModelCopies(Observer):
         """Return whether the script writes the weights of another copy, or none at all."""
         others = (other for other in self._copies.values() if other is not known)
         follows = any(other.changed and _is_updated(other.root.name) for other in others)
-        return follows or not may_write_weights()
+        if follows or not may_write_weights():
+            return True
+        # The states that were loaded went into other models.
+        return bool(self._loaded) and id(known.root.root) not in self._loaded and only_loads()
 
     def _find_trained_copy(self) -> None:
         """Add that copies of the optimizer's model get the gradients, and it is never called."""
@@ -224,3 +242,8 @@ def _is_initial(part: nn.Module | None) -> bool:
     mean, variance = part.running_mean, part.running_var
     with torch.no_grad(), disable_current_modes():
         return bool((mean == 0).all()) and variance is not None and bool((variance == 1).all())
+
+
+def _is_never_evaluated(root: RootWatch) -> bool:
+    """Return whether a root is called without gradients, and only in train mode."""
+    return bool(root.ungraded.in_train) and not root.ungraded.in_eval

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hookcli.engine.probes.code.user_source import own_sources, parsed
 from hookcli.models import places
+from hookcli.training.backward import only_tensor
+from hookcli.training.observers.loss_inputs import compares_two_outputs
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
-from hookcli.training.source.frame_source import user_frame
+from hookcli.training.source.evaluation_code import (
+    argmax_of_all,
+    blocks,
+    dropped_labels,
+    overwritten_sums,
+    unread_targets,
+)
+from hookcli.training.source.frame_source import body_of, loss_place, user_frame
 from hookcli.training.source.loss_source import unread_tensors
 
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
+_EVALUATIONS: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
+    "overwritten_sum": overwritten_sums,
+    "argmax_of_all": argmax_of_all,
+    "dropped_labels": dropped_labels,
+}
 _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
 
 
 class ScriptSource(Observer):
     """Reads the functions that call backward, and at the end the loops over parameters."""
 
-    kinds = ("unread_value", "lost_assignment", "thawed_again")
+    kinds = ("unread_value", "unread_target", "lost_assignment", "thawed_again",
+             "overwritten_sum", "argmax_of_all", "dropped_labels")  # fmt: skip
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -44,6 +59,11 @@ class ScriptSource(Observer):
         for name, number in unread_tensors(frame):
             file = places.show(frame.f_code.co_filename)
             self.facts.add("unread_value", name, f"{file}:{number}")
+        start, body = only_tensor(call.argument(0, "tensors")), body_of(frame)
+        if start is None or body is None or not compares_two_outputs(start):
+            return
+        for name in unread_targets(body):
+            self.facts.add("unread_target", name, loss_place(frame))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note whether a parameter of the models is frozen."""
@@ -59,6 +79,11 @@ class ScriptSource(Observer):
         """Add what the loops of the script over parameters do not do."""
         if not self._tensors:
             return
+        for file, text in own_sources("torch"):
+            shown, tree = places.show(file), parsed(text)
+            for kind, find in _EVALUATIONS.items():
+                for what, line in find(tree) if tree is not None else ():
+                    self.facts.add(kind, what, f"{shown}:{line}")
         thaws = not self._frozen
         for file, text in own_sources("parameters("):
             shown, (lost, thawed) = places.show(file), _loops_of(text)
@@ -110,19 +135,10 @@ def _is_of_parameters(node: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in _OVER for one in ast.walk(node))
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield each list of statements."""
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                yield block
-
-
 def _lost_assignments(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield assignments to the variable of a loop over parameters that nothing reads after it."""
     found = set(map(id, _over_parameters(tree)))
-    for block in _blocks(tree):
+    for block in blocks(tree):
         for loop in block:
             if not isinstance(loop, ast.For) or id(loop) not in found:
                 continue
@@ -153,7 +169,7 @@ def _end_of(block: list[ast.stmt]) -> int:
 def _thawed_again(tree: ast.Module) -> Iterator[tuple[int, int]]:
     """Yield the lines of two loops of a block: one freezes parameters, the next unfreezes all."""
     found = _over_parameters(tree)
-    for block in _blocks(tree):
+    for block in blocks(tree):
         frozen: int | None = None
         for loop in (node for node in found if any(node is one for one in block)):
             thaws = _sets(loop.body, value=True)

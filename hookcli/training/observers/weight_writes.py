@@ -12,6 +12,7 @@ from hookcli.engine.probes.code.user_source import own_sources, parsed
 _WRITES = re.compile(
     r"load_state_dict|\.(copy_|lerp_|mul_|add_|data\.)|\.data\s*[-+*]?=|update_parameters"
 )
+_OTHER_WRITES = re.compile(_WRITES.pattern.removeprefix("load_state_dict|"))
 _LOOPS = (
     ast.For, ast.While, ast.AsyncFor, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp,
 )  # fmt: skip
@@ -38,6 +39,12 @@ def may_write_weights() -> bool:
             if function in again or (in_loop and (not function or function in once)):
                 return True
     return not trees
+
+
+def only_loads() -> bool:
+    """Return whether no line writes weights in another way than by `load_state_dict`."""
+    sources = own_sources()
+    return bool(sources) and not any(_OTHER_WRITES.search(text) for _, text in sources)
 
 
 def _places_of_writes(file: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:

@@ -464,8 +464,9 @@ class Record:
                 for name, ratios in self._ratios.items()
             ),
             calls=root.known_calls,
-            evaluations=root.evaluations,
-            graphless=root.graphless,
+            evaluations=root.ungraded.in_eval,
+            graphless=root.ungraded.in_train,
+            samples=root.ungraded.samples or None,
             never_zeroed=self._never_zeroed(),
             unheld=unheld,
             compiled=root.compiled,

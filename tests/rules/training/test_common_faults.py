@@ -307,3 +307,136 @@ def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
     found = findings(judged(train), "optimizer_construction")
     assert len(found) == len(words)
     assert all(one.startswith(text) for one, text in zip(found, words, strict=True))
+
+
+# Inputs of evaluations, decay, rare classes
+
+
+def with_evaluation(scale, *, passes=1):
+    """A training with evaluations after it; each input gets `passes` calls."""
+
+    def train():
+        model = Normed(0.5)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        for step in range(12):
+            x, y = classes(step)
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+        with torch.no_grad():
+            for _ in range(3):
+                x = classes(0)[0] * scale
+                for _ in range(passes):
+                    model(x)
+
+    return train
+
+
+@pytest.mark.parametrize(("scale", "is_found"), [(255.0, True), (0.01, True), (3.0, False)])
+def test_inputs_of_another_size_in_an_evaluation_are_named(scale, is_found):
+    found = findings(judged(with_evaluation(scale)), "loss_size")
+    assert [one.startswith("without gradients, 'model' gets inputs from ") for one in found] == (
+        [True] * is_found
+    )
+
+
+@pytest.mark.parametrize(("passes", "many"), [(1, 1), (20, 0)])
+def test_calls_that_draw_samples_with_dropout_are_no_evaluation_in_train_mode(passes, many):
+    report = judged(with_evaluation(1.0, passes=passes))
+    assert len(findings(report, "graphless_training")) == many
+    assert report.records[0].training.graphless == 3 * passes
+
+
+@pytest.mark.parametrize(("decay", "many"), [(2.0, 1), (1e-4, 0)])
+def test_weight_decay_that_pulls_more_than_the_gradient_is_the_cause(decay, many):
+    def of_decay(parameters):
+        return torch.optim.SGD(parameters, lr=0.05, momentum=0.9, weight_decay=decay)
+
+    train = training(lambda: Model(3), F.cross_entropy, classes, steps=90, optimizer_of=of_decay)
+    found = findings(judged(train), "loss_falls")
+    assert [f"a weight_decay of {decay:g} pulls the weights to 0" in one for one in found] == (
+        [True] * many
+    )
+
+
+def rare(step):
+    x = torch.randn(40, 10)
+    return x, (torch.rand(40) < 0.03).long()
+
+
+@pytest.mark.parametrize(("batch_of", "many"), [(rare, 1), (classes, 0)])
+def test_a_class_that_is_too_rare_is_counted_over_all_batches(batch_of, many):
+    def fast(parameters):
+        return torch.optim.Adam(parameters, lr=1e-2)
+
+    train = training(lambda: Model(3), F.cross_entropy, batch_of, steps=60, optimizer_of=fast)
+    found = [one for one in findings(judged(train), "loss_size") if "for all samples" in one]
+    assert len(found) == many
+
+
+class ByHand(nn.Module):
+    """A layer whose units are the columns of its weight."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.w, self.head = nn.Parameter(make(10, 6)), nn.Parameter(make(6, 3))
+
+    def forward(self, x):
+        return torch.tanh(x @ self.w) @ self.head
+
+
+def sizes_of(*sizes):
+    return torch.full(sizes, 0.1)
+
+
+@pytest.mark.parametrize(("make", "many"), [(sizes_of, 2), (torch.randn, 0)])
+def test_equal_units_of_a_layer_by_hand_are_named(make, many):
+    found = findings(
+        judged(training(lambda: ByHand(make), F.cross_entropy, classes)), "equal_units"
+    )
+    assert len(found) == many
+    if many:
+        assert found[0].startswith("all 6 units of 'w' have equal weights")
+
+
+# Shapes and dimensions
+
+
+@pytest.mark.parametrize(
+    ("target_of", "words"),
+    [
+        (lambda y: y[:1], "broadcasts a target of shape [1, 1] to predictions of shape [16, 1]"),
+        (lambda y: torch.ones(1), None),  # a label
+        (lambda y: y, None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_target_that_is_compared_with_several_predictions_is_named(target_of, words):
+    def numbers(step):
+        x = torch.randn(16, 10)
+        return x, x[:, :1]
+
+    train = training(lambda: Model(1), lambda o, y: F.mse_loss(o, target_of(y)), numbers)
+    found = findings(judged(train), "loss_broadcasts")
+    assert [words in one for one in found] == ([True] if words else [])
+
+
+def picked(probabilities, y):
+    return -probabilities.gather(1, y[:, None]).log().mean()
+
+
+@pytest.mark.parametrize(("dim", "many"), [(0, 1), (1, 0)])
+def test_a_softmax_over_the_samples_is_named(dim, many):
+    def over(x):
+        return torch.softmax(x, dim)
+
+    found = findings(judged(training(of(3, over), picked, classes)), "loss_values")
+    assert ["over dimension 0, the samples" in one for one in found] == [True] * many
+
+
+def test_a_pooling_over_samples_is_no_softmax_of_classes():
+    def pooled(x):
+        return (torch.softmax(x, 0) * x).sum(0, keepdim=True)
+
+    train = training(of(3, pooled), lambda o, y: F.cross_entropy(o, y[:1]), classes)
+    assert findings(judged(train), "loss_values") == []

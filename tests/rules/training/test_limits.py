@@ -42,6 +42,7 @@ def judged(rule, steps, options=(), **more):
                 "unwatched": None,
                 "settings": None,
                 "graphless": 0,
+                "samples": None,
                 "steps": steps,
                 "lines": LINES,
                 **more,

@@ -332,3 +332,19 @@ def test_a_mask_of_ones_beside_padding_is_a_note():
 )
 def test_other_masks_pass(report_of):
     assert findings(report_of(), "batch_contents") == []
+
+
+def test_states_of_two_models_of_other_sizes_are_followed_until_their_steps():
+    def train():
+        nets = nn.Linear(4, 2), nn.Linear(6, 3)
+        for net in nets:
+            net.load_state_dict(copy.deepcopy(net.state_dict()))
+        for net in reversed(nets):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(3):
+                x = torch.randn(8, net.in_features)
+                step_of(optimizer, net(x).square().mean())
+
+    report = judged(train)
+    assert findings(report, "loaded_weights") == []
+    assert not [one for one in report.warnings if "left out" in one]

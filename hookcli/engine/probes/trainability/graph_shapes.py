@@ -127,6 +127,22 @@ def _crosswise(node: Node) -> tuple[Shape, Shape] | None:
     return shape or _unexpanded(ours), _unexpanded(target)
 
 
+def _one_sided(node: Node) -> tuple[Shape, Shape] | None:
+    """Return the shapes of predictions and of a target that is repeated for several of them.
+
+    One number of 0 or 1, as a label of all samples, may be meant.
+    """
+    target = node._saved_target
+    repeats = _expanded(target)
+    if not repeats or _expanded(node._saved_self) or node.next_functions[1][0] is not None:
+        return None
+    first = target[tuple(0 if dim in repeats else slice(None) for dim in range(target.dim()))]
+    if first.numel() == 1 and float(first) in (0.0, 1.0, -1.0):
+        return None
+    known = [1 if dim in repeats else size for dim, size in enumerate(target.shape)]
+    return tuple(target.shape), tuple(known)
+
+
 def _squared(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:
     """Return the shapes of [n, 1, ...] and [n, ...] whose difference has [n, n, ...].
 
@@ -188,6 +204,8 @@ def _compared(
         name = node.name()
         if name in _LOSSES and (shapes := _crosswise(node)) is not None:
             yield node, _LOSSES[name], shapes
+        elif name in _LOSSES and (shapes := _one_sided(node)) is not None:
+            yield node, f"{_LOSSES[name]} of a target", shapes
         elif name in _DIFFERENCES and (shapes := _squared(node, given)) is not None:
             yield node, _DIFFERENCES[name], shapes
         elif name in {"PowBackward0", "AbsBackward0"} and (shapes := _widened(node)) is not None:

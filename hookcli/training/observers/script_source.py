@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import linecache
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -79,8 +81,10 @@ class ScriptSource(Observer):
         """Add what the loops of the script over parameters do not do."""
         if not self._tensors:
             return
-        for file, text in own_sources("torch"):
-            shown, tree = places.show(file), parsed(text)
+        main = getattr(sys.modules.get("__main__"), "__file__", None)
+        files = {line[0] for line in self._passes if line is not None} | {main or ""}
+        for file in sorted(one for one in files if places.is_user(one)):
+            shown, tree = places.show(file), parsed("".join(linecache.getlines(file)))
             for kind, find in _EVALUATIONS.items():
                 for what, line in find(tree) if tree is not None else ():
                     self.facts.add(kind, what, f"{shown}:{line}")

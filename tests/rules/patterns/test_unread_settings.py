@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import hookcli
+from hookcli.engine.probes.code import user_source
 
 
 class Stored(nn.Module):
@@ -92,6 +93,13 @@ class Configured(nn.Module):
         return self.net(x)
 
 
+@pytest.fixture(autouse=True)
+def only_this_file(monkeypatch):
+    """The user's files are this one: in the tests, there are too many to be read."""
+    text = Path(__file__).read_text()
+    monkeypatch.setattr(user_source, "own_sources", lambda: [(__file__, text)])
+
+
 def found(model):
     report = hookcli.check(model, inputs=torch.randn(2, 4))
     return [r for r in report.checks if r.rule == "unread_setting" and r.status == "fail"]
@@ -107,8 +115,9 @@ def line_of(text):
     [
         (
             Stored(),
-            "the argument 'kl_weight' of Stored has no effect: nothing reads `self.kl_weight`, "
-            "which keeps it",
+            # This file must not have the name behind a dot.
+            "the argument 'kl_weight' of Stored has no effect: nothing reads `self.%s`, which "
+            "keeps it" % "kl_weight",
             "        self.kl_weight = kl_weight",
         ),
         (
@@ -129,3 +138,10 @@ def test_an_argument_that_nothing_reads_is_a_note(model, words, text):
 )
 def test_an_argument_that_may_be_read_is_not_reported(kind):
     assert found(kind()) == []
+
+
+def test_very_much_text_is_not_read(monkeypatch):
+    long = "x = 1\n" * 400_000
+    monkeypatch.setattr(user_source, "own_sources", lambda: [("a.py", long), ("b.py", "")])
+    assert found(Stored()) == []
+    assert len(found(Dropped())) == 1  # the constructor alone tells that

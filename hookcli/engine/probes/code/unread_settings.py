@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FunctionType
 
 from torch import nn
 
-from hookcli.engine.probes.code.user_source import definition_of, is_own, own_trees
+from hookcli.engine.probes.code.user_source import OwnText, definition_of, is_own
 from hookcli.models import places
 
 _ALL = {"locals", "vars", "exec", "eval", "super().__init__"}  # what may read any argument
@@ -28,7 +28,7 @@ class UnreadSetting:
     place: str
 
 
-def unread_settings(kind: type) -> Iterator[UnreadSetting]:
+def unread_settings(kind: type, own: OwnText) -> Iterator[UnreadSetting]:
     """Yield the arguments of a class's constructor that change nothing.
 
     Either the constructor does not read it, or it only stores it in an attribute of that name that
@@ -56,7 +56,7 @@ def unread_settings(kind: type) -> Iterator[UnreadSetting]:
             found.append(UnreadSetting(name, False, f"{file}:{definition.lineno}"))
             continue
         stores = [node for node in nodes if isinstance(node, ast.Assign) and _stores(node, name)]
-        if len(stores) == read.count(name) == 1 and not _is_attribute_read(name):
+        if len(stores) == read.count(name) == 1 and _is_unread(name, own):
             found.append(UnreadSetting(name, True, f"{file}:{stores[0].lineno}"))
     if len(found) < _MANY:
         yield from found
@@ -90,22 +90,11 @@ def _is_plain(kind: type) -> bool:
     return True
 
 
-def _is_attribute_read(name: str) -> bool:
-    """Return whether a line of the user's files reads an attribute, or has its name as a string."""
-    return any(name in names for names in map(_read_in, own_trees()))
+def _is_unread(name: str, own: OwnText) -> bool:
+    """Return whether no line of the user's files reads an attribute, or has its name as a string.
 
-
-@lru_cache(maxsize=256)
-def _read_in(tree: ast.Module) -> frozenset[str]:
-    """Return the names of attributes that a file reads, and its strings."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            found.add(node.attr)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
-            found.add(node.target.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
-        elif isinstance(node, ast.MatchClass):
-            found.update(node.kwd_attrs)
-    return frozenset(found)
+    It is not known if there are very many lines.
+    """
+    escaped = re.escape(name)
+    reads = re.compile(rf"\.{escaped}\b(?!\s*=(?!=))|[\"']{escaped}[\"']")
+    return own.search(reads) is False

@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn import functional
 
 from hookcli.engine.probes.code.unread_settings import unread_settings
-from hookcli.engine.probes.code.user_source import definition_of, is_own
+from hookcli.engine.probes.code.user_source import OwnText, definition_of, is_own
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
@@ -133,8 +133,9 @@ class UserCode(ProbeWatcher):
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
                 for name, count in _repeated(self._root, kind):
                     self._add(REPEATED, name, {"entries": count, "place": place})
+        own = OwnText()
         for kind, name in self._kinds.items() if SETTINGS in self._probes else ():
-            for unread in unread_settings(kind):
+            for unread in unread_settings(kind, own):
                 value = {"class": kind.__name__, **asdict(unread)}
                 self._add(SETTINGS, name, value)
         if UNREAD in self._probes and self._root is not None and self._given is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
-from collections.abc import Iterator
 from functools import lru_cache
 from types import FunctionType
 
 from hookcli.models import places
+
+_MOST_TEXT = 2_000_000  # characters of the user's files
 
 
 def is_own(function: object) -> bool:
@@ -48,7 +50,6 @@ def own_sources(having: str = "") -> list[tuple[str, str]]:
     return found
 
 
-@lru_cache(maxsize=256)
 def parsed(text: str) -> ast.Module | None:
     """Return the tree of a file; None if it cannot be parsed."""
     try:
@@ -57,7 +58,20 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-def own_trees() -> Iterator[ast.Module | None]:
-    """Yield the tree of each of the user's files; None for one that cannot be parsed."""
-    for _, text in own_sources():
-        yield parsed(text)
+class OwnText:
+    """The text of all files of the user that are imported, read when it is first searched."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    def search(self, pattern: re.Pattern[str]) -> bool | None:
+        """Return whether the text has a pattern; None if there is too much text to search."""
+        if self._text is None:
+            found, size = [], 0
+            for _, text in own_sources():
+                size += len(text)
+                if size > _MOST_TEXT:
+                    break
+                found.append(text)
+            self._text = "\n".join(found) if size <= _MOST_TEXT else ""
+        return bool(pattern.search(self._text)) if self._text else None

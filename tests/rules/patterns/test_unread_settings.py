@@ -116,8 +116,8 @@ def line_of(text):
         (
             Stored(),
             # This file must not have the name behind a dot.
-            "the argument 'kl_weight' of Stored has no effect: nothing reads `self.%s`, which "
-            "keeps it" % "kl_weight",
+            "the argument 'kl_weight' of Stored has no effect: nothing reads `self.{}`, which "
+            "keeps it".format("kl_" + "weight"),
             "        self.kl_weight = kl_weight",
         ),
         (

@@ -93,6 +93,9 @@ class Configured(nn.Module):
         return self.net(x)
 
 
+STORED = "kl_" + "weight"  # this file must not have the name in quotes, nor behind a dot
+
+
 @pytest.fixture(autouse=True)
 def only_this_file(monkeypatch):
     """The user's files are this one: in the tests, there are too many to be read."""
@@ -115,9 +118,8 @@ def line_of(text):
     [
         (
             Stored(),
-            # This file must not have the name behind a dot.
-            "the argument 'kl_weight' of Stored has no effect: nothing reads `self.{}`, which "
-            "keeps it".format("kl_" + "weight"),
+            f"the argument '{STORED}' of Stored has no effect: nothing reads `self.{STORED}`, "
+            "which keeps it",
             "        self.kl_weight = kl_weight",
         ),
         (

@@ -77,6 +77,7 @@ from hookcli.rules.script import (
     schedules,
     seeds,
     spikes,
+    splits,
     unheld_model,
     unread_values,
 )
@@ -240,6 +241,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_size.RULE,
         unread_values.RULE,
         evaluation_code.RULE,
+        splits.RULE,
         spikes.RULE,
     )
 }

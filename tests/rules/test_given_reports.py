@@ -54,6 +54,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "optimizer_construction", "model_copies", "frozen_parts", "loss_direction",
                     "batch_dimension", "batch_contents", "kept_graph",
                     "model_code", "loss_size", "unread_values", "evaluation_code",
+                    "separate_splits",
                     "step_spikes"]),
         ("the source of the model was not read", ["discarded_result", "module_backward",
                                                   "repeated_module", "unread_input",

@@ -48,7 +48,12 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "overwritten", message, fact.values["weights"], 0, fact.place,
             advice="call load_state_dict after the weights are initialized",
         )  # fmt: skip
+    one_model = {
+        name for fact in facts_of(report, "same_model") for name in (fact.target, fact.values["of"])
+    }
     for fact in facts_of(report, "own_tensors"):
+        if fact.target in one_model:  # `model_copies` tells the cause
+            continue
         found = True
         message = (
             f"load_state_dict gets references to the tensors of '{fact.target}' itself, "

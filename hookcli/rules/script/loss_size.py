@@ -159,8 +159,9 @@ def _other(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     low, high = values["usual"]
     return (
-        f"without gradients, '{fact.target}' gets inputs from {values['low']:.4g} to "
-        f"{values['high']:.4g}, and from {low:.4g} to {high:.4g} in training",
+        f"inputs of '{fact.target}' without gradients are not scaled as in training: they are from "
+        f"{values['low']:.4g} to {values['high']:.4g}, those in training from {low:.4g} to "
+        f"{high:.4g}",
         "scale the inputs of an evaluation as those of the training",
     )
 

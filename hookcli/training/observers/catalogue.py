@@ -38,6 +38,7 @@ from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.script_lines import LinesOfRecords
 from hookcli.training.observers.script_source import ScriptSource
 from hookcli.training.observers.seeds import Seeds
+from hookcli.training.observers.splits import Splits
 from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
@@ -75,6 +76,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     Schedules,
     ScriptSource,
     Seeds,
+    Splits,
     StepOrder,
     TrainedParts,
     TrainingStates,

@@ -6,6 +6,13 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import (
+    DataLoader,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    random_split,
+)
 
 from hookcli.rules.judge_training import all_checks
 from tests.rules.training.test_script_mistakes import judged
@@ -335,9 +342,9 @@ def with_evaluation(scale, *, passes=1):
 @pytest.mark.parametrize(("scale", "is_found"), [(255.0, True), (0.01, True), (3.0, False)])
 def test_inputs_of_another_size_in_an_evaluation_are_named(scale, is_found):
     found = findings(judged(with_evaluation(scale)), "loss_size")
-    assert [one.startswith("without gradients, 'model' gets inputs from ") for one in found] == (
-        [True] * is_found
-    )
+    assert [
+        one.startswith("inputs of 'model' without gradients are not scaled as in ") for one in found
+    ] == ([True] * is_found)
 
 
 @pytest.mark.parametrize(("passes", "many"), [(1, 1), (20, 0)])
@@ -440,3 +447,82 @@ def test_a_pooling_over_samples_is_no_softmax_of_classes():
 
     train = training(of(3, pooled), lambda o, y: F.cross_entropy(o, y[:1]), classes)
     assert findings(judged(train), "loss_values") == []
+
+
+# Samples of a validation
+
+
+def with_loaders(loaders_of):
+    """A training with two epochs, and an evaluation after each; K folds train new models."""
+
+    def train():
+        for train_loader, val_loader in loaders_of():
+            model = Model(3)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for _ in range(2):
+                for x, y in train_loader:
+                    optimizer.zero_grad()
+                    F.cross_entropy(model(x), y).backward()
+                    optimizer.step()
+                with torch.no_grad():
+                    for x, _ in val_loader:
+                        model(x)
+
+    return train
+
+
+def data_of(many=40):
+    return TensorDataset(*classes(0, many))
+
+
+def whole_and_split():
+    data = data_of()
+    first, second = random_split(data, [30, 10])
+    del first
+    return [(DataLoader(data, 10, shuffle=True), DataLoader(second, 5))]
+
+
+def overlapping():
+    data = data_of()
+    loaders = [DataLoader(Subset(data, part), 10) for part in (range(30), range(20, 40))]
+    return [tuple(loaders)]
+
+
+def samplers():
+    data = data_of()
+    first, second = (SubsetRandomSampler(part) for part in (range(30), range(25, 40)))
+    return [(DataLoader(data, 10, sampler=first), DataLoader(data, 5, sampler=second))]
+
+
+def split():
+    return [tuple(DataLoader(part, 10) for part in random_split(data_of(), [30, 10]))]
+
+
+def folds():
+    data, every = data_of(), set(range(40))
+    for start in (0, 10, 20):
+        part = set(range(start, start + 10))
+        yield (
+            DataLoader(Subset(data, sorted(every - part)), 10),
+            DataLoader(Subset(data, [*part]), 5),
+        )
+
+
+def of_other_data():
+    return [(DataLoader(data_of(), 10), DataLoader(data_of(10), 5))]
+
+
+@pytest.mark.parametrize(
+    ("loaders_of", "words"),
+    [
+        (whole_and_split, "10 of 10 samples of 'val_loader' are in 'train_loader' too"),
+        (overlapping, "10 of 20 samples of 'val_loader' are in 'train_loader' too"),
+        (samplers, "5 of 15 samples of 'val_loader' are in 'train_loader' too"),
+        (split, None),
+        (folds, None),
+        (of_other_data, None),
+    ],
+)
+def test_samples_that_are_trained_on_are_not_held_out(loaders_of, words):
+    found = findings(judged(with_loaders(loaders_of)), "separate_splits")
+    assert [one.startswith(words) for one in found] == ([True] if words else [])

@@ -113,7 +113,7 @@ class ModelCopies(Observer):
     def _find_same(self) -> None:
         """Add models that were to be copies, if they are called without gradients as these are."""
         for root, copy, trained in self._same:
-            if 3 * (root.ungraded.in_train + root.ungraded.in_eval) >= root.calls > 0:
+            if 5 * (root.ungraded.in_train + root.ungraded.in_eval) >= root.calls > 0:
                 place = places.of_class(type(root.root))
                 record = next((one for one in self.seen.records if one.root is root), None)
                 many = root.ungraded.in_train  # those in eval mode may be a validation

@@ -10,8 +10,8 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _SIZE = "loss_size"
 _KINDS = ("dying_units", "constant_prediction", "majority_class", "input_scale", "first_loss",
-          "other_scale")  # fmt: skip
-_NOTES = ("input_scale", "first_loss")  # a model may train all the same
+          "other_scale", "constant_column")  # fmt: skip
+_NOTES = ("input_scale", "first_loss", "constant_column")  # a model may train all the same
 _PASSES = 4  # backward passes for each step
 _STEPS = 3
 _LARGE = 50.0  # of inputs and targets
@@ -166,6 +166,16 @@ def _other(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _column(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    more = f", and {values['columns'] - 1:,} more" if values["columns"] > 1 else ""
+    return (
+        f"column {values['column']}{more} of the inputs of '{fact.target}' is constant: it has the "
+        f"value {values['value']:.4g} in all {values['samples']:,} samples that were looked at",
+        "check how the column is computed: it should differ between samples",
+    )
+
+
 def _guess(fact: ScriptFact) -> str:
     return f"ln({fact.values['classes']:,}) = {fact.values['guess']:.4g}"
 
@@ -174,6 +184,7 @@ _SENTENCES = {
     "input_scale": _scale,
     "first_loss": _first,
     "other_scale": _other,
+    "constant_column": _column,
     "constant_prediction": _constant,
     "majority_class": _majority,
     "dying_units": _dying,
@@ -195,7 +206,8 @@ RULE = Rule(
     "a loss large, as a sum over many elements, is told with the findings that follow from it. "
     "Before the first step, inputs of the first layer with a root mean square above 20 or below "
     "0.01 are a note, and so is a cross entropy six times as large as that of a guess. "
-    "Fails if the inputs in evaluations are 20 times as large or small as those in training.",
+    "A column of the inputs that has one value, not 0 or 1, in all samples is a note. Fails if the "
+    "inputs in evaluations are 20 times as large or small as those in training.",
     formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
     source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "
     "Lu et al. 2020, Dying ReLU and Initialization",

@@ -25,6 +25,8 @@ _LARGE = 20.0  # root mean square of the inputs of a layer
 _SMALL = 0.01  # the same, of inputs that are scaled twice
 _MOST_SIZES = 3  # backward passes at which the inputs of a root are looked at
 _APART, _UNIT = 20.0, 0.05  # times the size in training, which counts as 0.05 at least
+_MOST_COLUMNS, _SAMPLES = 512, 24  # of inputs whose columns are compared
+_FEW = 2  # columns that never vary
 _FAR = 6.0  # times the loss of a guess
 _WIDE = 5.0  # times the standard deviation of torch's own initialization
 # Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
@@ -36,10 +38,51 @@ _LAYERS = {
 }
 
 
+class _Columns:
+    """The columns of an input [samples, columns] that have one value in all samples of the looks."""
+
+    def __init__(self) -> None:
+        self._looks = 0
+        self._samples = 0
+        self._values: torch.Tensor | None = None
+        self._same: torch.Tensor | None = None
+
+    def look(self, given: torch.Tensor) -> None:
+        """Look at a batch."""
+        self._looks += 1
+        if given.dim() != 2 or given.shape[1] > _MOST_COLUMNS:
+            return
+        with torch.no_grad(), disable_current_modes():
+            values, same = given[0].detach().cpu(), (given == given[:1]).all(0).cpu()
+            if self._values is None or self._same is None:
+                self._values, self._same = values.clone(), same
+            elif self._values.shape == values.shape:
+                self._same &= same & (self._values == values)
+            else:
+                self._same = torch.zeros_like(self._same)
+        self._samples += len(given)
+
+    def constant(self) -> dict[str, Any] | None:
+        """Return the first of few columns that never vary; one of 0 or 1 may be meant."""
+        if self._values is None or self._same is None or self._looks < _MOST_SIZES:
+            return None
+        columns = [
+            i
+            for i in self._same.nonzero()[:, 0].tolist()
+            if float(self._values[i]) not in (0.0, 1.0, -1.0)
+        ]
+        if not 0 < len(columns) <= _FEW or self._samples < _SAMPLES:  # many are a border
+            return None
+        return {
+            "column": columns[0], "columns": len(columns), "value": float(self._values[columns[0]]),
+            "samples": self._samples,
+        }  # fmt: skip
+
+
 class FirstSizes(Observer):
     """Looks at the first backward pass of each line, before its optimizer steps."""
 
-    kinds = ("input_scale", "first_loss", "other_scale")
+    kinds = ("input_scale", "first_loss", "other_scale", "constant_column")
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -47,6 +90,7 @@ class FirstSizes(Observer):
         self._lines: set[Any] = set()
         self._stepped: set[int] = set()  # ids of the models that were trained
         self._trained: dict[int, list[InputSize]] = {}  # by the ids of roots: sizes of inputs
+        self._columns: dict[int, _Columns] = {}  # by the ids of roots: columns of inputs
         self._waiting: list[tuple[str, str, str | None, dict[str, Any]]] = []
 
     def backward(self, call: TorchCall) -> None:
@@ -55,7 +99,9 @@ class FirstSizes(Observer):
             sizes = self._trained.setdefault(key, [])
             if root.recent and len(sizes) < _MOST_SIZES:
                 size = input_size(root.recent[-1].args)
-                sizes += [] if size is None else [size]
+                if size is not None:
+                    sizes.append(size)
+                    self._columns.setdefault(key, _Columns()).look(root.recent[-1].args[0])
         line = line_of(call)
         if line in self._lines or len(self._lines) >= _MOST_LINES:
             return
@@ -98,8 +144,13 @@ class FirstSizes(Observer):
             self.facts.add(kind, target, place, record=record, **values)
 
     def finish(self) -> None:
-        """Add the roots whose inputs are much larger or smaller in evaluations than in training."""
+        """Add the inputs that have another size in evaluations, or columns that never vary."""
         for key, root in list(self.seen.roots.items()):
+            columns = self._columns.get(key)
+            found = None if columns is None or root.is_part else columns.constant()
+            if found is not None:
+                place = places.of_class(type(root.root))
+                self.facts.add("constant_column", root.name, place, **found)
             trained, other = self._trained.get(key, []), root.ungraded.sizes
             if len(trained) < _MOST_SIZES or not other or root.is_part:
                 continue

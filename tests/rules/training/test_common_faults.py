@@ -449,6 +449,25 @@ def test_a_pooling_over_samples_is_no_softmax_of_classes():
     assert findings(judged(train), "loss_values") == []
 
 
+def with_column(value):
+    def batch(step):
+        x, y = classes(step)
+        x[:, 4] = torch.randn(16) if value is None else value
+        return x, y
+
+    return batch
+
+
+@pytest.mark.parametrize(("value", "many"), [(-7.5, 1), (1.0, 0), (0.0, 0), (None, 0)])
+def test_a_column_of_the_inputs_that_never_varies_is_a_note(value, many):
+    train = training(lambda: Model(3), F.cross_entropy, with_column(value))
+    found = findings(judged(train), "loss_size")
+    assert found == many * [
+        "column 4 of the inputs of 'model' is constant: it has the value -7.5 in all 48 samples "
+        "that were looked at"
+    ]
+
+
 # Samples of a validation
 
 

@@ -39,7 +39,7 @@ _LAYERS = {
 
 
 class _Columns:
-    """The columns of an input [samples, columns] that have one value in all samples of the looks."""
+    """The columns of an input [samples, columns] that have one value in all of its samples."""
 
     def __init__(self) -> None:
         self._looks = 0

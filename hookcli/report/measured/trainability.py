@@ -259,7 +259,7 @@ class PooledPaddingRow(TypedDict):
     """The share of padding in the tokens of a mean, and the token."""
 
     share: Real
-    token: int
+    token: Index
     module: str | None
     place: str | None
 
@@ -331,7 +331,7 @@ class EqualUnitsRow(TypedDict):
 class HighDropoutRow(TypedDict):
     """The probability of a dropout layer, and its line."""
 
-    p: float
+    p: Real
     place: str | None
 
 

@@ -174,7 +174,9 @@ class LossLook(Observer):
         }
         for first, second in linear_pairs(start):
             if id(first) in layers and id(second) in layers:
-                (one, _), (name, root) = layers[id(first)], layers[id(second)]
+                (one, other), (name, root) = layers[id(first)], layers[id(second)]
+                if other is not root:  # as a projection behind an encoder
+                    continue
                 place = places.of_class(type(root.root))
                 value = {"first": one, "hidden": len(first), "module": "Linear", "place": place}
                 self._note(Measurement(CHAINS, name, None, value, None), root)

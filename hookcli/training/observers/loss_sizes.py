@@ -120,7 +120,8 @@ class LossSizes(Observer):
             for root in self.seen.roots.values()
             for run in list(root.recent)[-1:]
             for value in (*run.args, *run.kwargs.values())
-            if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel()
+            if isinstance(value, torch.Tensor) and value.layout is torch.strided
+            if value.is_floating_point() and value.numel()
         ]
         small = [value for value in tensors if value.numel() <= _MOST and not value.is_meta]
         if not small:

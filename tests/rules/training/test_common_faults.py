@@ -294,6 +294,52 @@ def test_a_view_that_mixes_samples_is_named(order, many):
     ] * many
 
 
+class Steps(nn.Module):
+    """A layer that gets one position at a time, whose dimension is moved to the front."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.c = nn.Linear(10, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.c(torch.relu(self.embed(x))[:, None].transpose(0, 1).reshape(len(x), -1))
+
+
+def test_a_dimension_of_one_that_is_moved_mixes_nothing():
+    assert findings(judged(training(Steps, F.cross_entropy, classes)), "reshaped_axes") == []
+
+
+def test_a_head_behind_an_encoder_of_its_own_is_no_linear_layer_after_another_one():
+    def train():
+        encoder = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 16))
+        head = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3))
+        optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()])
+        for step in range(6):
+            x, y = classes(step)
+            optimizer.zero_grad()
+            F.cross_entropy(head(encoder(x)), y).backward()
+            optimizer.step()
+
+    assert findings(judged(train), "linear_after_linear") == []
+
+
+def test_sparse_inputs_are_left_out():
+    class Product(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(10, 3))
+
+        def forward(self, x):
+            return torch.sparse.mm(x, self.w)
+
+    def sparse(step):
+        x, y = classes(step)
+        return x.to_sparse(), y
+
+    report = judged(training(Product, F.cross_entropy, sparse))
+    assert not [one for one in report.warnings if "left out" in one]
+
+
 # Optimizers
 
 

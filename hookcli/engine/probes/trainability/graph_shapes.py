@@ -360,7 +360,8 @@ def _mixed(node: Node) -> tuple[Shape, Shape] | None:
         dims = [signed(dim) % len(before) for dim in moved._saved_dims]
         at = dims.index(0)
     samples = before[at]
-    is_mixed = at > 0 and samples > 1 and after[0] == samples != before[0]
+    is_moved = max(before[:at], default=1) > 1  # past a dimension that has elements
+    is_mixed = is_moved and samples > 1 and after[0] == samples != before[0]
     return (before, after) if is_mixed and len(after) < len(before) else None
 
 

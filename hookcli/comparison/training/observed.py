@@ -11,6 +11,7 @@ from hookcli.comparison.tolerance import coarser
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import LayerRow, ParameterRow, Report
+from hookcli.report.rows.events import number
 from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.values import Leaf, Number
 
@@ -134,7 +135,7 @@ def norm_of(stats: object) -> Number | None:
 def unscaled(norm: Number | None, scale: Number | None) -> Number | None:
     """Return the norm of a gradient in backward without the factor of a GradScaler."""
     if isinstance(norm, int | float) and isinstance(scale, int | float) and scale > 0:
-        return norm / scale
+        return number(norm / scale)
     return norm
 
 

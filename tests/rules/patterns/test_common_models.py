@@ -129,3 +129,44 @@ def test_a_name_that_a_forward_never_reads_is_a_note():
         "note", "nothing reads `shortcut` after `shortcut = x`",
     )  # fmt: skip
     assert found(Kept(), torch.randn(4, 8), "discarded_result") == []
+
+
+# Samples
+
+
+class Flat(nn.Module):
+    """A convolution whose result is cut into rows of `columns` values."""
+
+    def __init__(self, columns, back=None):
+        super().__init__()
+        self.conv, self.columns, self.back = nn.Conv2d(3, 8, 3, padding=1), columns, back
+        self.head = nn.Linear(columns, 5)
+
+    def forward(self, x):
+        x = self.head(torch.relu(self.conv(x)).view(-1, self.columns))
+        return x if self.back is None else x.view(self.back, -1)
+
+
+class Patches(Flat):
+    def forward(self, x):
+        x = torch.relu(self.conv(x)).permute(0, 2, 3, 1).contiguous()
+        return self.head(x.view(-1, self.columns))
+
+
+@pytest.mark.parametrize(
+    ("model", "effect"),
+    [
+        (Flat(1024), "[4, 8, 8, 8] into [2, 1024]: it puts 2 samples into one row"),
+        (Flat(128), "[4, 8, 8, 8] into [16, 128]: it cuts each sample into 4 rows"),
+        (Flat(512), None),  # a sample in each row
+        (Flat(64), None),  # a channel in each row
+        (Flat(8), None),
+        (Flat(128, back=4), None),  # groups of channels, which the model joins again
+        (Patches(128), None),  # patches of pixels
+    ],
+)
+def test_a_view_that_joins_or_cuts_samples_is_a_note(model, effect):
+    rows = found(model, torch.randn(4, 3, 8, 8), "reshaped_axes")
+    assert [row.severity for row in rows] == ["note"] * (effect is not None)
+    if effect is not None:
+        assert f"a view turns {effect}, and the model returns" in rows[0].message

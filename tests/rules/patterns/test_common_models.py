@@ -170,3 +170,72 @@ def test_a_view_that_joins_or_cuts_samples_is_a_note(model, effect):
     assert [row.severity for row in rows] == ["note"] * (effect is not None)
     if effect is not None:
         assert f"a view turns {effect}, and the model returns" in rows[0].message
+
+
+# Plain tensors
+
+
+class Slope(nn.Module):
+    """An activation with a tensor in an attribute."""
+
+    def __init__(self, slope):
+        super().__init__()
+        self.fc, self.slope = nn.Linear(8, 8), slope
+
+    def forward(self, x):
+        return self.fc(x) * self.slope
+
+
+class OnDevice(Slope):
+    def forward(self, x):
+        return self.fc(x) * self.slope.to(x.device)
+
+
+class Cache(Slope):
+    def forward(self, x):
+        self.slope = self.fc(x).detach().mean(0)
+        return self.fc(x) + self.slope
+
+
+class Unread(Slope):
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Underscore(Slope):
+    def __init__(self):
+        super().__init__(None)
+        self._slope = torch.ones(8)
+
+    def forward(self, x):
+        return self.fc(x) * self._slope
+
+
+class Registered(Slope):
+    def __init__(self):
+        super().__init__(None)
+        del self.slope
+        self.register_buffer("slope", torch.ones(8))
+
+
+def test_plain_tensors_that_a_forward_reads_are_one_note():
+    model = nn.Sequential(Slope(torch.ones(8)), nn.ReLU(), Slope(torch.ones(1, 8)))
+    [row] = found(model, torch.randn(4, 8), "unregistered_parameters")
+    assert (row.severity, row.message) == (
+        "note", "'0.slope', '2.slope' are plain tensors, neither parameters nor buffers: no step "
+        "trains them, and state_dict() and to() leave them out",
+    )  # fmt: skip
+    [row] = found(Slope(torch.ones(8)), torch.randn(4, 8), "unregistered_parameters")
+    assert row.message.startswith("'slope' is a plain tensor, neither a parameter nor a buffer")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Slope(torch.tensor(2.0)), Slope(torch.arange(8)), Slope(torch.ones(8) > 0),
+        Slope(nn.Parameter(torch.ones(8))), Slope(2.0), OnDevice(torch.ones(8)),
+        Cache(torch.ones(8)), Unread(torch.ones(8)), Underscore(), Registered(),
+    ],
+)  # fmt: skip
+def test_other_attributes_are_no_plain_tensors(model):
+    assert found(model, torch.randn(4, 8), "unregistered_parameters") == []

@@ -239,3 +239,43 @@ def test_plain_tensors_that_a_forward_reads_are_one_note():
 )  # fmt: skip
 def test_other_attributes_are_no_plain_tensors(model):
     assert found(model, torch.randn(4, 8), "unregistered_parameters") == []
+
+
+# Shared modules
+
+
+class Heads(nn.Module):
+    """Heads of several layers, which `layers` makes."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.fits = [nn.ReLU()] * 2  # a list that is multiplied
+        self.heads = nn.ModuleList(nn.Sequential(*layers(), nn.Linear(8, 3)) for _ in range(2))
+
+    def forward(self, x):
+        return torch.stack([head(x) for head in self.heads])
+
+
+def alternating():
+    first, second = nn.Linear(8, 8), nn.Linear(8, 8)
+    return [first, second, first, second]
+
+
+def test_lists_inside_of_lists_that_have_one_module_in_a_row_are_notes():
+    rows = found(Heads(lambda: [nn.Linear(8, 8)] * 2), torch.randn(4, 8), "repeated_module")
+    assert [(row.severity, row.target, row.value) for row in rows] == [
+        ("note", "heads.0", 2), ("note", "heads.1", 2),
+    ]  # fmt: skip
+    assert rows[0].message.startswith("2 of the 3 entries of 'heads.0' are one module, since")
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        lambda: [nn.Linear(8, 8) for _ in range(2)],
+        lambda: [nn.Linear(8, 8), nn.ReLU(), nn.ReLU()],
+        alternating,
+    ],
+)
+def test_lists_without_one_module_in_a_row_are_fine(layers):
+    assert found(Heads(layers), torch.randn(4, 8), "repeated_module") == []

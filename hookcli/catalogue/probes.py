@@ -181,6 +181,7 @@ _ROWS = (
             ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
             ("high_dropout", "a look at the dropout layers that ran", "HighDropout"),
             ("position_tensors", "a look at the names of tensors", "PositionTensor"),
+            ("open_decoders", "a look at the masks of decoders", "OpenDecoder"),
         )
     ),
     *(

@@ -363,6 +363,13 @@ class PositionTensorRow(TypedDict):
     shape: list[Size]
 
 
+class OpenDecoderRow(TypedDict):
+    """The type of a decoder that gets tokens and no mask."""
+
+    type: str
+    place: str | None
+
+
 class LaterPositions(TypedDict):
     """How much an output at a time changes if later inputs are replaced."""
 
@@ -435,6 +442,7 @@ HighDropout = Looked | HighDropoutRow
 PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
 PositionTensor = Looked | PositionTensorRow
+OpenDecoder = Looked | OpenDecoderRow
 LATER = NotMeasured | FailedMeasurement | LaterPositions
 POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
 HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

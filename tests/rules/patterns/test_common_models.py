@@ -279,3 +279,63 @@ def test_lists_inside_of_lists_that_have_one_module_in_a_row_are_notes():
 )
 def test_lists_without_one_module_in_a_row_are_fine(layers):
     assert found(Heads(layers), torch.randn(4, 8), "repeated_module") == []
+
+
+# Decoders
+
+
+class Translator(nn.Module):
+    """A decoder of tokens, whose `masks` are its arguments beside target and memory."""
+
+    def __init__(self, pooled=False, chain=False, batch_first=True, **masks):
+        super().__init__()
+        self.words, self.pooled, self.masks = nn.Embedding(20, 8), pooled, masks
+        layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=batch_first)
+        self.decoder = layer if chain else nn.TransformerDecoder(layer, 2)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, memory, ids):
+        out = self.head(self.decoder(self.target(ids), memory, **self.masks))
+        return out.mean(1) if self.pooled else out
+
+    def target(self, ids):
+        return self.words(ids) * 8**0.5
+
+
+class Queries(Translator):
+    """A decoder of learned queries, as that of DETR."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = nn.Embedding(5, 8)
+
+    def target(self, ids):
+        return self.queries(torch.arange(5).expand(len(ids), 5))
+
+
+IDS = torch.randint(0, 20, (3, 5), generator=torch.Generator().manual_seed(1))
+HIDE = torch.ones(5, 5).triu(1).bool()
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (Translator(), "TransformerDecoder"),
+        (Translator(chain=True), "TransformerDecoderLayer"),
+        (Translator(tgt_mask=HIDE), None),
+        (Translator(pooled=True), None),
+        (Queries(), None),
+    ],
+)
+def test_a_decoder_of_tokens_without_a_mask_is_a_note(model, kind):
+    rows = found(model, (torch.randn(3, 7, 8), IDS), "causal_mask")
+    assert [row.severity for row in rows] == ["note"] * (kind is not None)
+    if kind is not None:
+        assert rows[0].message == (
+            f"'decoder' ({kind}) gets no tgt_mask: each position of the target sees later ones"
+        )
+
+
+def test_a_decoder_with_time_first_is_a_note_too():
+    model = Translator(batch_first=False)
+    assert len(found(model, (torch.randn(7, 5, 8), IDS), "causal_mask")) == 1

@@ -127,6 +127,7 @@ _ROWS = (
             ("scaled_shares", "the softmaxes in the autograd graph", "ScaledShares"),
             ("sharp_scores", "the softmaxes in the autograd graph", "SharpScores"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
+            ("relu_outputs", "the operator that makes the output", "ReluOutput"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("half_values", "the dtypes in the autograd graph", "HALVES"),

@@ -264,6 +264,15 @@ class PooledPaddingRow(TypedDict):
     place: str | None
 
 
+class ReluOutput(TypedDict):
+    """The number of outputs of a linear layer that a ReLU follows, and the share of zeros."""
+
+    outputs: Size
+    zero: Real
+    module: str | None
+    place: str | None
+
+
 class SharpScores(TypedDict):
     """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
 

@@ -339,3 +339,40 @@ def test_a_decoder_of_tokens_without_a_mask_is_a_note(model, kind):
 def test_a_decoder_with_time_first_is_a_note_too():
     model = Translator(batch_first=False)
     assert len(found(model, (torch.randn(7, 5, 8), IDS), "causal_mask")) == 1
+
+
+# Outputs
+
+
+class Ends(nn.Module):
+    def __init__(self, end, bias=0.0):
+        super().__init__()
+        self.body, self.fc = nn.Linear(8, 8), nn.Linear(8, 5)
+        nn.init.constant_(self.fc.bias, bias)
+        self.end = end
+
+    def forward(self, x):
+        return self.end(self.fc(torch.relu(self.body(x))))
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Ends(torch.relu), True),
+        (Ends(nn.ReLU(inplace=True)), True),
+        (Ends(lambda x: x), False),
+        (Ends(torch.relu, bias=5.0), False),  # no value is cut off
+        (Ends(lambda x: (torch.relu(x), x)), False),
+        (Ends(lambda x: torch.relu(x).mean(1, keepdim=True)), False),
+        (Ends(lambda x: torch.relu(x)[:, None]), False),
+        (Ends(nn.functional.leaky_relu), False),
+    ],
+)
+def test_a_relu_at_the_end_of_a_model_is_a_note(model, is_found):
+    torch.manual_seed(1)
+    rows = found(model, torch.randn(64, 8), "clipped_logits")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert rows[0].message.startswith(
+            "the model ends with a ReLU behind 'fc': none of its 5 outputs is negative, and the "
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -376,3 +378,37 @@ def test_a_relu_at_the_end_of_a_model_is_a_note(model, is_found):
         assert rows[0].message.startswith(
             "the model ends with a ReLU behind 'fc': none of its 5 outputs is negative, and the "
         )
+
+
+# Weights
+
+
+def stages(std):
+    layers = []
+    for size in (3, *[32] * 8):
+        conv = nn.Conv2d(size, 32, 3, padding=1)
+        if std is not None:
+            nn.init.normal_(conv.weight, std=std)
+        layers += [conv, nn.ReLU()]
+    return nn.Sequential(*layers, nn.Conv2d(32, 2, 1))
+
+
+def test_weights_from_the_unit_normal_explain_large_gradients():
+    torch.manual_seed(1)
+    model, inputs = stages(1.0), torch.randn(2, 3, 24, 24)
+    [row] = found(model, inputs, "grad_norm")
+    # 1 / sqrt(3 * 32 * 9) is 0.034
+    assert re.fullmatch(
+        r"the norm over all gradients is above 1e\+08: the values of '\d+\.weight' have a root "
+        r"mean square of 1, (29|30) times that of torch's initialization, and 8 more weights one of "
+        r"more than 5 times",
+        row.message,
+    )
+
+
+def test_large_gradients_of_small_weights_have_another_cause():
+    torch.manual_seed(1)
+    model = nn.Sequential(Ends(lambda x: x * 1e9))
+    [row] = found(model, torch.randn(4, 8), "grad_norm")
+    assert row.message == "the norm over all gradients is above 1e+08"
+    assert found(stages(None), torch.randn(2, 3, 24, 24), "grad_norm") == []

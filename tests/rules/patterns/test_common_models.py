@@ -412,3 +412,52 @@ def test_large_gradients_of_small_weights_have_another_cause():
     [row] = found(model, torch.randn(4, 8), "grad_norm")
     assert row.message == "the norm over all gradients is above 1e+08"
     assert found(stages(None), torch.randn(2, 3, 24, 24), "grad_norm") == []
+
+
+# Last blocks
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.on, self.out = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = torch.tanh(self.body(x))
+        return self.on(x), self.out(x)
+
+
+class Chain(nn.Module):
+    """Blocks that pass one result on, and add up the other one."""
+
+    def __init__(self, blocks=3, used=None):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(blocks))
+        self.used = blocks if used is None else used
+
+    def forward(self, x):
+        total = 0
+        for i, block in enumerate(self.blocks):
+            x, part = block(x)
+            total = total + part if i < self.used else total
+        return total
+
+
+class Cut(Chain):
+    """No block passes its result on."""
+
+    def forward(self, x):
+        return sum(block(x)[1] for block in self.blocks)
+
+
+def test_a_result_that_only_the_last_block_passes_to_nobody_is_a_note():
+    rows = found(Chain(), torch.randn(4, 8), "grad_exists")
+    assert [(row.severity, row.target) for row in rows] == [("note", "blocks.2.on")]
+    assert rows[0].message.endswith("; those of 'blocks.1' got one")
+
+
+@pytest.mark.parametrize("model", [Chain(1), Chain(3, used=2), Cut()])
+def test_other_missing_gradients_of_blocks_are_warnings(model):
+    rows = found(model, torch.randn(4, 8), "grad_exists")
+    assert rows
+    assert {row.severity for row in rows} == {"warning"}

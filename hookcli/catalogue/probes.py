@@ -135,6 +135,20 @@ _ROWS = (
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
     ),
+    Probe(
+        "pooled_channels",
+        "the means in the autograd graph",
+        Way.OBSERVES,
+        "trainability.layer_graph:observe",
+        {"pooled_channels": "trainability:PooledChannels"},
+    ),
+    Probe(
+        "reused_layers",
+        "the lines that call layers, and the autograd graph",
+        Way.OBSERVES,
+        "trainability.layer_graph:observe",
+        {"reused_layers": "trainability:ReusedLayer"},
+    ),
     *(
         Probe(
             name,

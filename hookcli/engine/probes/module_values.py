@@ -7,8 +7,8 @@ gradients.
 `frozen_norms`: batch norms that train although their weights are frozen, or that were in eval mode.
 `high_dropout`: dropout of most values.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
-padding that hide everything else. `position_tensors`: tensors with positions, by their name. `open_decoders`: decoders of tokens that
-get no mask.
+padding that hide everything else. `position_tensors`: tensors with positions, by their name.
+`open_decoders`: decoders of tokens that get no mask.
 """
 
 from __future__ import annotations

@@ -273,6 +273,25 @@ class ReluOutput(TypedDict):
     place: str | None
 
 
+class PooledChannels(TypedDict):
+    """`what` is over dimension 1 of a `shape`, the channels of the layer `of`."""
+
+    what: str
+    shape: list[Size]
+    of: str
+    module: str | None
+    place: str | None
+
+
+class ReusedLayerRow(TypedDict):
+    """The number of calls of a layer in one forward, and their lines."""
+
+    calls: Count
+    places: list[str]
+    type: str
+    place: str | None
+
+
 class SharpScores(TypedDict):
     """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
 
@@ -452,6 +471,7 @@ PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
 PositionTensor = Looked | PositionTensorRow
 OpenDecoder = Looked | OpenDecoderRow
+ReusedLayer = Looked | ReusedLayerRow
 LATER = NotMeasured | FailedMeasurement | LaterPositions
 POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
 HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

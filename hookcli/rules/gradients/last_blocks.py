@@ -35,10 +35,11 @@ class LastBlocks:
     def _before(self, name: str) -> str | None:
         for block in modules_above(name):
             earlier = list(self._earlier(block))
+            if not earlier or block not in self._trained:
+                continue
             rest = name[len(block) :]
-            if earlier and block in self._trained:
-                if all(self._status.get(other + rest) == _TRAINED for other in earlier):
-                    return earlier[-1]
+            if all(self._status.get(other + rest) == _TRAINED for other in earlier):
+                return earlier[-1]
         return None
 
     def _earlier(self, block: str) -> Iterator[str]:

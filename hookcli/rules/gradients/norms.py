@@ -27,9 +27,7 @@ from hookcli.text import counted
 
 _LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`
 _FACTOR, _LARGE, _MATRIX = 5.0, 3, 2  # of a layer; layers; dimensions of a weight
-_INITIALIZE = (
-    "initialize the weights for their number of inputs, as in `nn.init.kaiming_normal_`"
-)
+_INITIALIZE = "initialize the weights for their number of inputs, as in `nn.init.kaiming_normal_`"
 _LEAST_RATIO, _LARGEST_RATIO = 1e-8, 10
 
 

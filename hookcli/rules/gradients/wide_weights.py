@@ -13,17 +13,14 @@ _LAYERS = {"Linear"} | {f"Conv{kind}{dims}d" for kind in ("", "Transpose") for d
 
 def wide_weights(report: Report) -> tuple[str, str] | None:
     """Return the name of the widest weight, and a clause on it and others; None if none is wide."""
-    wide = {}
-    for row in report.parameters:
-        size = _size(row)
-        if size is not None and size[0] > WIDE * size[1]:
-            wide[row.name] = size
+    sizes = {row.name: size for row in report.parameters if (size := _size(row)) is not None}
+    wide = {name: size for name, size in sizes.items() if size[0] > WIDE * size[1]}
     if not wide:
         return None
     name = max(wide, key=lambda name: wide[name][0] / wide[name][1])
-    size, usual = wide[name]
+    mean, usual = wide[name]
     clause = (
-        f"the values of '{name}' have a root mean square of {size:.2g}, {size / usual:.0f} times "
+        f"the values of '{name}' have a root mean square of {mean:.2g}, {mean / usual:.0f} times "
         "that of torch's initialization"
     )
     if len(wide) > 1:

@@ -176,8 +176,8 @@ RESHAPED = Rule(
     "So is one that splits or merges the dimension of heads with one that does not lie beside it, "
     "and one that puts channels last; or one that gives dimension 0 the size that it had before a "
     "permutation moved it. Dimensions of size 1 do not count. A view of [B, C, H, W] to another "
-    "number of rows than the B samples, which the model then returns, is a note. What is cut back at once, "
-    "as by a slice, is not judged.",
+    "number of rows than the B samples, which the model then returns, is a note. What is cut back "
+    "at once, as by a slice, is not judged.",
     formula="sorted(sizes before) = sorted(sizes after) implies sizes before = sizes after",
     source="torch.Tensor.view: the result shares the elements in their order",
     fails="x.view(batch, channels, time) for x of shape [batch, time, channels]",

@@ -10,7 +10,6 @@ from hookcli.report.recording import NO_GRAD, NO_GRAD_INPUT, NO_OUTPUT
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.cut_advice import OF_CHECKPOINT
 from hookcli.rules.gradients.grad_path import CUT_OFF, advice_of, cause_of, reasons
-from hookcli.rules.gradients.last_blocks import LastBlocks
 from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
 from hookcli.rules.gradients.zero_weights import (
     LATER,
@@ -19,6 +18,7 @@ from hookcli.rules.gradients.zero_weights import (
     later_gradients,
     named_with_verb,
 )
+from hookcli.rules.last_blocks import LastBlocks
 from hookcli.rules.rule import (
     NO_BACKWARD,
     Options,

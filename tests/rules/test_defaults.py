@@ -260,11 +260,11 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "reshaped_axes class_dimension softmax_axes masked_shares scaled_shares sharp_scores "
             "single_norms linear_chains "
             "self_similarities norm_dimensions self_sums changed_shortcuts pooled_channels "
-            "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks equal_units high_dropout "
-            "padding_vectors inverted_masks pooled_padding squeezes one_sample half_values "
-            "half_overflow causal_code later_positions open_decoders position_tensors "
-            "position_effect shared_memory unregistered discarded_results module_backwards "
-            "unread_inputs repeated_modules unread_settings",
+            "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
+            "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
+            "one_sample half_values half_overflow causal_code later_positions open_decoders "
+            "position_tensors position_effect shared_memory unregistered discarded_results "
+            "module_backwards unread_inputs repeated_modules unread_settings",
         ),
     )
     for made, names in requests:

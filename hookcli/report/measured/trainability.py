@@ -284,10 +284,9 @@ class PooledChannels(TypedDict):
 
 
 class ReusedLayerRow(TypedDict):
-    """The number of calls of a layer in one forward, and their lines."""
+    """The lines of the calls of a layer in one forward."""
 
-    calls: Count
-    places: list[str]
+    lines: list[Count]
     type: str
     place: str | None
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 
-from hookcli.report.initial_weights import WIDE, usual_deviation
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.training.series import real
 
+WIDE = 5.0  # times the standard deviation of torch's own initialization
 _LAYERS = {"Linear"} | {f"Conv{kind}{dims}d" for kind in ("", "Transpose") for dims in (1, 2, 3)}
+
+
+def usual_deviation(inputs: int) -> float:
+    """Return the standard deviation with which torch initializes the weights of a unit.
+
+    They are uniform between -1 / sqrt(inputs) and 1 / sqrt(inputs).
+    """
+    return 1 / math.sqrt(3 * inputs)
 
 
 def wide_weights(report: Report) -> tuple[str, str] | None:

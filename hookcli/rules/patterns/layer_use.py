@@ -37,15 +37,15 @@ def _pooled(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _reused(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each layer that is called at several lines, one after the other."""
-    found = rows_with(report, REUSED, "places")
+    found = rows_with(report, REUSED, "lines")
     for name, value in found:
-        lines = [place.rpartition(":")[2] for place in value["places"]]
+        lines = [str(line) for line in value["lines"]]
         message = (
-            f"'{name}' ({value['type']}) runs {value['calls']} times in one forward, called at "
+            f"'{name}' ({value['type']}) runs {len(lines)} times in one forward, called at "
             f"lines {', '.join(lines[:-1])} and {lines[-1]}: these calls share one weight"
         )
         yield RuleFinding(
-            "fail", name, "lines", message, value["calls"], 1, value["place"], severity="note",
+            "fail", name, "lines", message, len(lines), 1, value["place"], severity="note",
             advice="make a layer for each call, unless they are to share their weights",
         )  # fmt: skip
     if not found:

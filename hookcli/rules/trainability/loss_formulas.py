@@ -174,7 +174,7 @@ def _ended(one: Measurement) -> RuleFinding:
     value = one.value
     message = (
         f"the model ends with a ReLU behind '{one.target}': none of its {value['outputs']:,} "
-        f"outputs is negative, and the {value['zero']:.0%} of values that are 0 have no gradient"
+        f"outputs is negative, and the {value['zero']:.0%} that are 0 have no gradient"
     )
     return RuleFinding(
         "fail", one.target, "last ReLU", message, place=value["place"], severity="note",

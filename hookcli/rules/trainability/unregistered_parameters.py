@@ -46,10 +46,10 @@ def _plain(names: list[str], place: str | None) -> RuleFinding:
     who, one = join_names([f"'{name}'" for name in names], 2), len(names) == 1
     message = (
         f"{who} is a plain tensor, neither a parameter nor a buffer: no step trains it, and "
-        "state_dict() and to() leave it out"
+        "state_dict() and to() ignore it"
         if one
         else f"{who} are plain tensors, neither parameters nor buffers: no step trains them, and "
-        "state_dict() and to() leave them out"
+        "state_dict() and to() ignore them"
     )
     return RuleFinding(
         "fail", names[0], PLAIN, message, len(names), 0, place, severity="note",
@@ -110,7 +110,7 @@ RULE = Rule(
     "such as layers in a plain list, and instances of nn.Parameter that forward makes. Other "
     "leaves, such as inputs and positions to differentiate by, are not. Attributes of the user's "
     "modules that are plain tensors of floats before and after the run, and that their forward "
-    "reads, are a note: constants may be meant, but state_dict() and to() leave them out.",
+    "reads, are a note: constants may be meant, but state_dict() and to() ignore them.",
     formula="leaves(graph of the loss) & (attributes of modules | nn.Parameter) <= "
     "model.parameters()",
     source="torch.nn.Module: parameters and submodules are registered if they are assigned as "

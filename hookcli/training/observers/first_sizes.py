@@ -11,7 +11,7 @@ from torch import nn
 
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
 from hookcli.models import module_tree, places
-from hookcli.report.initial_weights import WIDE, usual_deviation
+from hookcli.rules.gradients.wide_weights import WIDE, usual_deviation
 from hookcli.torch_private import ConvNd, disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of

@@ -225,7 +225,7 @@ def test_plain_tensors_that_a_forward_reads_are_one_note():
     [row] = found(model, torch.randn(4, 8), "unregistered_parameters")
     assert (row.severity, row.message) == (
         "note", "'0.slope', '2.slope' are plain tensors, neither parameters nor buffers: no step "
-        "trains them, and state_dict() and to() leave them out",
+        "trains them, and state_dict() and to() ignore them",
     )  # fmt: skip
     [row] = found(Slope(torch.ones(8)), torch.randn(4, 8), "unregistered_parameters")
     assert row.message.startswith("'slope' is a plain tensor, neither a parameter nor a buffer")

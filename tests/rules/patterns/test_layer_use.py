@@ -120,6 +120,17 @@ class ManyLines(Layers):
         return x
 
 
+class Inverse(Layers):
+    """A function and its inverse call a layer, as in a reversible block."""
+
+    def forward(self, x):
+        y = self.conv(x)
+        return self.inverse(y)
+
+    def inverse(self, y):
+        return y - self.conv(y)
+
+
 IMAGES = torch.randn(2, 3, 8, 8)
 
 
@@ -132,7 +143,9 @@ def test_a_layer_that_is_called_at_several_lines_in_a_row_is_a_note():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [Loop(), Siamese(), FirstAndLoop(), Blocks(), ManyLines()])
+@pytest.mark.parametrize(
+    "model", [Loop(), Siamese(), FirstAndLoop(), Blocks(), ManyLines(), Inverse()]
+)
 def test_other_calls_of_one_layer_are_fine(model):
     report = hookcli.check(model, inputs=IMAGES)
     assert [row for row in report.checks if row.rule == "reused_layer"] == []

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -56,12 +57,20 @@ _MOST_CALLS = 8  # of one layer
 _LAYERS = (nn.Linear, ConvNd)
 
 
+class _At(NamedTuple):
+    """A call of a layer, and the user's function and line that makes it; None if none does."""
+
+    call: Call
+    code: CodeType | None
+    line: int
+
+
 class LayerGraph(GraphWatcher):
     """Looks at the layers in the graph of the loss."""
 
     def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
         super().__init__(measurements, probes)
-        self._lines: dict[int, list[tuple[Call, str]]] = {}  # the calls of each layer
+        self._lines: dict[int, list[_At]] = {}  # the calls of each layer
         self._left = _MOST_LOOKS
 
     def begin(self, model: Model) -> None:
@@ -78,7 +87,9 @@ class LayerGraph(GraphWatcher):
         calls = self._lines.setdefault(call.key, [])
         if self._left and len(calls) <= _MOST_CALLS:
             self._left -= 1
-            calls.append((call, places.of_caller() or ""))
+            frame = places.caller()
+            code, line = (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+            calls.append(_At(call, code, line))
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         lines, self._lines = self._lines, {}
@@ -157,37 +168,35 @@ def _channels_of(mean: Node) -> Node | None:
 
 
 def _chained(
-    lines: dict[int, list[tuple[Call, str]]], nodes: list[Node], owners: NodeOwners
+    lines: dict[int, list[_At]], nodes: list[Node], owners: NodeOwners
 ) -> Iterator[tuple[Call, dict[str, Any]]]:
     """Yield the layers that are called at several lines, each time behind the call before."""
     few = (calls for calls in lines.values() if 1 < len(calls) <= _MOST_CALLS)
     found = [calls for calls in few if _is_at_lines(calls)][:_MOST]
     if not found:
         return
-    wanted = {call.order for calls in found for call, _ in calls}
+    wanted = {call.order for calls in found for call, _, _ in calls}
     made: dict[int, Node] = {}
     for node in nodes:  # those near the loss first
         order = owners.of(node._sequence_nr())
         if order in wanted:
             made.setdefault(order, node)
     for calls in found:
-        orders = [call.order for call, _ in calls]
+        orders = [at.call.order for at in calls]
         if all(order in made for order in orders) and all(
             _is_behind(made[first], made[second]) for first, second in pairwise(orders)
         ):
-            first = calls[0][0]
-            places_of_calls = [place for _, place in calls]
-            yield first, {"calls": len(calls), "places": places_of_calls, "type": first.type,
-                          "place": places_of_calls[0]}  # fmt: skip
+            first, code, line = calls[0]
+            place = None if code is None else f"{places.show(code.co_filename)}:{line}"
+            lines_of_calls = [at.line for at in calls]
+            yield first, {"lines": lines_of_calls, "type": first.type, "place": place}
 
 
-def _is_at_lines(calls: list[tuple[Call, str]]) -> bool:
-    """Return whether each call is at a line of its own, of one function's file."""
-    known = {place for _, place in calls}
-    files = {place.rpartition(":")[0] for place in known}
-    parents = {call.parent for call, _ in calls}
-    distinct = len(known) == len(calls)
-    return distinct and "" not in known and len(files) == len(parents) == 1
+def _is_at_lines(calls: list[_At]) -> bool:
+    """Return whether one call of a function makes each of these calls, at a line of its own."""
+    functions, parents = {at.code for at in calls}, {at.call.parent for at in calls}
+    is_distinct = len({at.line for at in calls}) == len(calls)
+    return is_distinct and len(functions) == len(parents) == 1
 
 
 def _is_behind(first: Node, second: Node) -> bool:

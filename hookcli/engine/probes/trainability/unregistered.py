@@ -107,7 +107,7 @@ def _plain_tensors(root: nn.Module) -> Iterator[tuple[str, nn.Module, str, torch
     With each, yield its name and module. A class that moves its tensors by itself is left out.
     """
     read: dict[type, set[str]] = {}
-    if type(root)._apply is not nn.Module._apply:
+    if _moves(type(root)):
         return
     for prefix, module in module_tree.named(root):
         for attribute, value in vars(module).items():
@@ -115,10 +115,15 @@ def _plain_tensors(root: nn.Module) -> Iterator[tuple[str, nn.Module, str, torch
                 continue
             kind = type(module)
             if kind not in read:
-                moves = kind._apply is not nn.Module._apply or kind.to is not nn.Module.to
-                read[kind] = set() if moves else _attributes_read(kind)
+                read[kind] = set() if _moves(kind) else _attributes_read(kind)
             if attribute in read[kind]:
                 yield _joined(prefix, attribute), module, attribute, value
+
+
+def _moves(kind: type) -> bool:
+    """Return whether a class has a method of its own that moves its tensors."""
+    bases = (base for base in kind.__mro__ if base is not nn.Module)
+    return any(not {"_apply", "to"}.isdisjoint(vars(base)) for base in bases)
 
 
 def _is_plain(value: object) -> bool:

@@ -45,7 +45,7 @@ _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _MOST = 8  # tensors or rows that are looked at
 _LARGEST = 2**22  # elements of a parameter that may be a mask
 _ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
-_DECODERS = (nn.TransformerDecoder, nn.TransformerDecoderLayer)
+_DECODERS = (nn.Transformer, nn.TransformerDecoder, nn.TransformerDecoderLayer)
 _NEAR = 100  # nodes between the target of a decoder and its embedding
 _POSITION = re.compile(
     r"(^|[._])(pos|pe|position|positions|positional|pos_\w+|position\w*_\w+)($|\.)"
@@ -123,13 +123,15 @@ class ModuleValues(ProbeWatcher):
             self._lengths |= {tuple(t.shape) for t in given if t.dim() == 2 and _is_integer(t)}
         if self._open is not None or not isinstance(call.module, _DECODERS) or not self._lengths:
             return
-        target = args[0] if args else kwargs.get("tgt")
-        mask = args[2] if len(args) > 2 else kwargs.get("tgt_mask")
-        if mask is not None or kwargs.get("tgt_is_causal") or not isinstance(target, torch.Tensor):
+        first = int(isinstance(call.module, nn.Transformer))  # it gets the source before
+        target = args[first] if len(args) > first else kwargs.get("tgt")
+        # One that passes None has a mask for other batches.
+        masked = len(args) > 2 + first or "tgt_mask" in kwargs or kwargs.get("tgt_is_causal")
+        if masked or not isinstance(target, torch.Tensor):
             return
         above = self._calls.get(-1 if call.parent is None else call.parent)
-        if above is not None and isinstance(above.module, nn.TransformerDecoder):
-            return  # one of its layers
+        if above is not None and isinstance(above.module, _DECODERS):
+            return  # a part of it
         if target.dim() == 3 and _is_of_tokens(target, self._lengths):
             self._open = call, target.shape
 

@@ -325,6 +325,7 @@ HIDE = torch.ones(5, 5).triu(1).bool()
         (Translator(), "TransformerDecoder"),
         (Translator(chain=True), "TransformerDecoderLayer"),
         (Translator(tgt_mask=HIDE), None),
+        (Translator(tgt_mask=None), None),  # an argument for other batches
         (Translator(pooled=True), None),
         (Queries(), None),
     ],
@@ -461,3 +462,21 @@ def test_other_missing_gradients_of_blocks_are_warnings(model):
     rows = found(model, torch.randn(4, 8), "grad_exists")
     assert rows
     assert {row.severity for row in rows} == {"warning"}
+
+
+class Whole(nn.Module):
+    def __init__(self, **masks):
+        super().__init__()
+        self.words, self.head, self.masks = nn.Embedding(20, 8), nn.Linear(8, 20), masks
+        self.net = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+
+    def forward(self, memory, ids):
+        return self.head(self.net(memory, self.words(ids), **self.masks))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_whole_transformer_without_a_mask_is_a_note_once():
+    inputs = (torch.randn(3, 7, 8), IDS)
+    [row] = found(Whole(), inputs, "causal_mask")
+    assert row.message.startswith("'net' (Transformer) gets no tgt_mask")
+    assert found(Whole(tgt_mask=HIDE), inputs, "causal_mask") == []

@@ -127,12 +127,27 @@ _ROWS = (
             ("scaled_shares", "the softmaxes in the autograd graph", "ScaledShares"),
             ("sharp_scores", "the softmaxes in the autograd graph", "SharpScores"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
+            ("relu_outputs", "the operator that makes the output", "ReluOutput"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("half_values", "the dtypes in the autograd graph", "HALVES"),
             ("norm_dimensions", "the norms in the autograd graph", "NormDimension"),
             ("custom_functions", "the custom Functions in the autograd graph", "FUNCTIONS"),
         )
+    ),
+    Probe(
+        "pooled_channels",
+        "the means in the autograd graph",
+        Way.OBSERVES,
+        "trainability.layer_graph:observe",
+        {"pooled_channels": "trainability:PooledChannels"},
+    ),
+    Probe(
+        "reused_layers",
+        "the lines that call layers, and the autograd graph",
+        Way.OBSERVES,
+        "trainability.layer_graph:observe",
+        {"reused_layers": "trainability:ReusedLayer"},
     ),
     *(
         Probe(
@@ -181,6 +196,7 @@ _ROWS = (
             ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
             ("high_dropout", "a look at the dropout layers that ran", "HighDropout"),
             ("position_tensors", "a look at the names of tensors", "PositionTensor"),
+            ("open_decoders", "a look at the masks of decoders", "OpenDecoder"),
         )
     ),
     *(

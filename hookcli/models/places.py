@@ -106,27 +106,38 @@ def _cwd() -> Path:
 START = _cwd()  # the working directory before the model's code ran: a model may change it
 
 
-def of_frame(frame: FrameType | None) -> str | None:
-    """Return the innermost line of user code from `frame` outwards, up to hookcli's own runner."""
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of user code from `frame` outwards, up to hookcli's own runner."""
     while frame is not None:
         filename = frame.f_code.co_filename
         kind = _kinds.get(filename)
         if kind is None:
             kind = _kind(filename)
         if kind == _USER:
-            return f"{show(filename)}:{frame.f_lineno}"
+            return frame
         if kind == _HOOKCLI:
             return None
         frame = frame.f_back
     return None
 
 
-def of_caller() -> str | None:
-    """Return the innermost line of user code that led to hookcli's code that calls this."""
+def of_frame(frame: FrameType | None) -> str | None:
+    """Return the innermost line of user code from `frame` outwards, up to hookcli's own runner."""
+    found = user_frame(frame)
+    return None if found is None else f"{show(found.f_code.co_filename)}:{found.f_lineno}"
+
+
+def caller() -> FrameType | None:
+    """Return the innermost frame of user code that led to hookcli's code that calls this."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _kind(frame.f_code.co_filename) == _HOOKCLI:
         frame = frame.f_back
-    return of_frame(frame)
+    return user_frame(frame)
+
+
+def of_caller() -> str | None:
+    """Return the innermost line of user code that led to hookcli's code that calls this."""
+    return of_frame(caller())
 
 
 def of_error(error: BaseException) -> str | None:

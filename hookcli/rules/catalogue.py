@@ -52,6 +52,7 @@ from hookcli.rules.gradients import (
 from hookcli.rules.patterns import (
     call_state,
     graph_patterns,
+    layer_use,
     module_values,
     user_code,
 )
@@ -177,6 +178,8 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.SIMILARITY,
         graph_patterns.NORM_DIMENSION,
         graph_patterns.SHORTCUT,
+        layer_use.POOLED,
+        layer_use.REUSE,
         call_state.RULE,
         module_values.STATISTICS,
         module_values.MASK,

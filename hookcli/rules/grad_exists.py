@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from hookcli.report.findings import Measurement
+from hookcli.report.findings import Measurement, Severity
 from hookcli.report.recording import NO_GRAD, NO_GRAD_INPUT, NO_OUTPUT
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.cut_advice import OF_CHECKPOINT
-from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
+from hookcli.rules.gradients.grad_path import CUT_OFF, advice_of, cause_of, reasons
 from hookcli.rules.gradients.zero_reasons import ZERO_REASONS, reason_of
 from hookcli.rules.gradients.zero_weights import (
     LATER,
@@ -18,6 +18,7 @@ from hookcli.rules.gradients.zero_weights import (
     later_gradients,
     named_with_verb,
 )
+from hookcli.rules.last_blocks import LastBlocks
 from hookcli.rules.rule import (
     NO_BACKWARD,
     Options,
@@ -225,6 +226,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     # With a gradient, the weights of a module were used although it was not called.
     idle = {row.name for row in report.uncalled} - used
     why_missing, first = reasons(report), _first_reasons(report)
+    last = LastBlocks(report)
     for (module, status), group in groups.items():
         why = " (the module never ran)" if status == "none" and module in idle else ""
         message = _sentence(module, status, group) + why
@@ -246,9 +248,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             message, place = f"{message}: {reason}", at or place
         elif advice is None and status == "zero":
             advice = _ZERO_ADVICE
+        severity: Severity | None = None
+        block = last.before(row.name for row in group) if status == "none" else None
+        if block is not None and cause != CUT_OFF:
+            message, severity = f"{message}; those of '{block}' got one", "note"
         yield RuleFinding(
-            "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
-        )
+            "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice,
+            severity=severity,
+        )  # fmt: skip
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
         aside = f" ({frozen:,} frozen)" if frozen else ""

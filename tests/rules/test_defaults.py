@@ -117,6 +117,8 @@ RULES = [
     ("self_similarity", "warning", "diagnoses", {}),
     ("norm_dimension", "warning", "diagnoses", {}),
     ("shortcuts", "warning", "diagnoses", {}),
+    ("pooled_channels", "warning", "diagnoses", {}),
+    ("reused_layer", "warning", "diagnoses", {}),
     ("state_between_calls", "warning", "diagnoses", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
@@ -256,15 +258,15 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "logit_activations noise_scales loss_signs token_targets loss_broadcasts reshaped_axes "
-            "class_dimension softmax_axes masked_shares scaled_shares sharp_scores "
+            "logit_activations relu_outputs noise_scales loss_signs token_targets loss_broadcasts "
+            "reshaped_axes class_dimension softmax_axes masked_shares scaled_shares sharp_scores "
             "single_norms linear_chains "
-            "self_similarities norm_dimensions self_sums changed_shortcuts kept_tensors "
-            "call_state batch_norms frozen_norms trained_masks equal_units high_dropout "
-            "padding_vectors inverted_masks pooled_padding squeezes one_sample half_values "
-            "half_overflow causal_code later_positions position_tensors position_effect "
-            "shared_memory unregistered discarded_results module_backwards unread_inputs "
-            "repeated_modules unread_settings",
+            "self_similarities norm_dimensions self_sums changed_shortcuts pooled_channels "
+            "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
+            "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
+            "one_sample half_values half_overflow causal_code later_positions open_decoders "
+            "position_tensors position_effect shared_memory unregistered discarded_results "
+            "module_backwards unread_inputs repeated_modules unread_settings",
         ),
     )
     for made, names in requests:

@@ -37,6 +37,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
                     "loss_broadcasts", "clipped_logits", "noise_scale", "loss_sign",
                     "token_targets", "shortcuts", "norm_dimension",
+                    "pooled_channels", "reused_layer",
                     "normalizes_one_value", "overfits_one_batch", "reshaped_axes",
                     "self_similarity", "softmax_dimension",
                     "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient",

@@ -8,11 +8,13 @@ gradients.
 `high_dropout`: dropout of most values.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
 padding that hide everything else. `position_tensors`: tensors with positions, by their name.
+`open_decoders`: decoders of tokens that get no mask.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 import torch
@@ -25,7 +27,9 @@ from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, place_of
 from hookcli.hooks.attach.graph import saved_tensor
 from hookcli.models import module_tree, places
+from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase
@@ -33,6 +37,7 @@ from hookcli.torch_private import BatchNormBase, DropoutBase
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 POSITIONS, DROPOUT = "position_tensors", "high_dropout"
+DECODERS = "open_decoders"
 _MOSTLY = 0.8  # the probability of dropping a value
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
 _MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
@@ -41,6 +46,8 @@ _ROUNDED = 1e-5  # of the largest gradient
 _MOST = 8  # tensors or rows that are looked at
 _LARGEST = 2**22  # elements of a parameter that may be a mask
 _ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
+_DECODERS = (nn.Transformer, nn.TransformerDecoder, nn.TransformerDecoderLayer)
+_NEAR = 100  # nodes between the target of a decoder and its embedding
 _POSITION = re.compile(
     r"(^|[._])(pos|pe|position|positions|positional|pos_\w+|position\w*_\w+)($|\.)"
 )
@@ -63,6 +70,8 @@ class ModuleValues(ProbeWatcher):
         for probe in self._probes:
             self._add(probe, "", {"count": 1})
         self._calls: dict[int, Call] = {}
+        self._lengths: set[tuple[int, ...]] = set()  # shapes of the ids of the batch
+        self._open: tuple[Call, torch.Size] | None = None  # the first decoder without a mask
         self._padded: list[torch.Tensor] = []  # where the inputs of embeddings are padding
         for info in (*model.parameters(), *model.buffers()) if POSITIONS in self._probes else ():
             with where_possible():
@@ -89,6 +98,9 @@ class ModuleValues(ProbeWatcher):
         """Look at a batch norm, an embedding or an attention when it runs."""
         module = call.module
         self._calls[call.order] = call
+        if DECODERS in self._probes and not self._has_looked:
+            with where_possible():
+                self._decoder(call, batch)
         if isinstance(module, (nn.Embedding, *_ATTENTION)) and not self._has_looked:
             with where_possible():
                 self._tokens(call, module, batch)
@@ -103,6 +115,37 @@ class ModuleValues(ProbeWatcher):
         self._seen.add(call.name)
         with where_possible():
             self._norm(call.name, module, call.place)
+
+    def _decoder(self, call: Call, batch: CallInputs) -> None:
+        """Note the shapes of ids, and the first decoder that gets tokens and no mask."""
+        args, kwargs = batch
+        if call.parent is None:
+            given = (tensor for _, tensor, _ in argument_leaves(args, kwargs))
+            self._lengths |= {tuple(t.shape) for t in given if t.dim() == 2 and _is_integer(t)}
+        if self._open is not None or not isinstance(call.module, _DECODERS) or not self._lengths:
+            return
+        first = int(isinstance(call.module, nn.Transformer))  # it gets the source before
+        target = args[first] if len(args) > first else kwargs.get("tgt")
+        # One that passes None has a mask for other batches.
+        masked = len(args) > 2 + first or "tgt_mask" in kwargs or kwargs.get("tgt_is_causal")
+        if masked or not isinstance(target, torch.Tensor):
+            return
+        above = self._calls.get(-1 if call.parent is None else call.parent)
+        if above is not None and isinstance(above.module, _DECODERS):
+            return  # a part of it
+        if target.dim() == 3 and _is_of_tokens(target, self._lengths):
+            self._open = call, target.shape
+
+    def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
+        """Note the decoder without a mask, if the model returns a vector for each of its tokens."""
+        found, self._open = self._open, None
+        if found is None:
+            return
+        call, (first, second, _) = found
+        wanted = {(first, second), (second, first)}
+        shapes = [tensor.shape for _, tensor, _ in leaves(output) if tensor.dim() == 3]
+        if any(tuple(shape[:2]) in wanted for shape in shapes):
+            self._add(DECODERS, call.name or "", {"type": call.type, "place": call.place})
 
     def _norm(self, name: str, module: BatchNormBase, place: str | None) -> None:
         is_training = self._root is not None and self._root.training
@@ -197,6 +240,28 @@ class ModuleValues(ProbeWatcher):
 
     def _add(self, probe: str, name: str, value: dict[str, Any]) -> None:
         self.measurements.append(Measurement(probe, name, None, value, None))
+
+
+def _is_integer(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in {torch.int32, torch.int64}
+
+
+def _is_of_tokens(target: torch.Tensor, given: set[tuple[int, ...]]) -> bool:
+    """Return whether a target is made of the vectors of ids, of which each sample has its own.
+
+    `given` has the shapes of the ids of the batch. A decoder may get one token less.
+    """
+    sizes = {tuple(target.shape[:2]), (target.shape[1], target.shape[0])}
+    for node in islice(nodes_behind(target), _NEAR):
+        ids = node._saved_indices if node.name() == "EmbeddingBackward0" else None
+        if ids is None or ids.dim() != 2 or tuple(ids.shape) not in sizes or ids.is_meta:
+            continue
+        rows, columns = ids.shape
+        near = {(rows, columns + more) for more in (0, 1)} | {(rows + 1, columns)}
+        same = bool((ids == ids[:1]).all()) or bool((ids == ids[:, :1]).all())
+        if not same and near & (given | {shape[::-1] for shape in given}):
+            return True
+    return False
 
 
 def _tells_rows_apart(tensor: torch.Tensor) -> bool:

@@ -157,9 +157,10 @@ class OtherRoutes(TypedDict):
 
 
 class RepeatedModuleRow(TypedDict):
-    """The number of entries of a list that are one module, and the line that multiplies."""
+    """How many of a list's entries are one module, and the line that multiplies."""
 
     entries: Count
+    of: NotRequired[Count]
     place: str | None
 
 

@@ -264,6 +264,33 @@ class PooledPaddingRow(TypedDict):
     place: str | None
 
 
+class ReluOutput(TypedDict):
+    """The number of outputs of a linear layer that a ReLU follows, and the share of zeros."""
+
+    outputs: Size
+    zero: Real
+    module: str | None
+    place: str | None
+
+
+class PooledChannels(TypedDict):
+    """`what` is over dimension 1 of a `shape`, the channels of the layer `of`."""
+
+    what: str
+    shape: list[Size]
+    of: str
+    module: str | None
+    place: str | None
+
+
+class ReusedLayerRow(TypedDict):
+    """The lines of the calls of a layer in one forward."""
+
+    lines: list[Count]
+    type: str
+    place: str | None
+
+
 class SharpScores(TypedDict):
     """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
 
@@ -363,6 +390,13 @@ class PositionTensorRow(TypedDict):
     shape: list[Size]
 
 
+class OpenDecoderRow(TypedDict):
+    """The type of a decoder that gets tokens and no mask."""
+
+    type: str
+    place: str | None
+
+
 class LaterPositions(TypedDict):
     """How much an output at a time changes if later inputs are replaced."""
 
@@ -435,6 +469,8 @@ HighDropout = Looked | HighDropoutRow
 PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
 PositionTensor = Looked | PositionTensorRow
+OpenDecoder = Looked | OpenDecoderRow
+ReusedLayer = Looked | ReusedLayerRow
 LATER = NotMeasured | FailedMeasurement | LaterPositions
 POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
 HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

@@ -20,6 +20,7 @@ from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import join_names
 
 CODE, TARGETS, LATER = "causal_code", "token_targets", "later_positions"
+DECODERS = "open_decoders"
 TENSORS, EFFECT = "position_tensors", "position_effect"
 _NAMED = 2
 
@@ -37,6 +38,10 @@ def _unmeasured(value: Mapping[str, Any]) -> RuleFinding | None:
 def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding if a model with a causal mask depends on later positions."""
     hints, value = rows_with(report, CODE, "what"), _value(report, LATER)
+    decoders = rows_with(report, DECODERS, "type")
+    if decoders and not hints:
+        yield from map(_open, decoders)
+        return
     if value is None or not hints:
         yield skipped("nothing tells that later positions must be hidden")
         return
@@ -58,6 +63,19 @@ def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", "", "later positions", message, value["relative"], 0, place or report.model.place,
         advice="hide each position after the query's own: `triu(ones(t, t), diagonal=1).bool()` "
         "is True where attention is not allowed",
+    )  # fmt: skip
+
+
+def _open(row: tuple[str, Mapping[str, Any]]) -> RuleFinding:
+    """Return the note on a decoder of tokens without a mask."""
+    name, value = row
+    message = (
+        f"'{name}' ({value['type']}) gets no tgt_mask: each position of the target sees later ones"
+    )
+    return RuleFinding(
+        "fail", name, "no mask", message, place=value["place"], severity="note",
+        advice="pass `tgt_mask=nn.Transformer.generate_square_subsequent_mask(t)`, if the model "
+        "predicts the next token",
     )  # fmt: skip
 
 
@@ -85,6 +103,8 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
     )  # fmt: skip
 
 
+_PROBES = (CODE, TARGETS, LATER, DECODERS)
+
 LATER_RULE = Rule(
     name="causal_mask",
     severity="warning",
@@ -95,14 +115,16 @@ LATER_RULE = Rule(
     '`is_causal=True`, if its name contains "causal", or if the targets are the next tokens of '
     "the input: replaces the inputs after a position, as `causal` does, and compares the outputs "
     "up to it, for each input alone. It passes if one input is causal, as that of a decoder is. "
-    "Not judged: models that refuse shorter inputs, and masks with both triangles.",
+    "Not judged: models that refuse shorter inputs, and masks with both triangles. An "
+    "nn.TransformerDecoder that gets the vectors of tokens and no tgt_mask is a note, if the model "
+    "returns a vector for each of these tokens.",
     formula="f(x)[t] = f(x')[t] for t <= T, x'[t] = x[t] for t <= T",
     source="flashinfer#348; Vaswani et al. 2017, section 3.2.3",
     fails="torch.triu(torch.ones(t, t), diagonal=2).bool() as attn_mask",
     mend="use diagonal=1, or is_causal=True",
     example="{rule: causal_mask, severity: error}",
-    needs=lambda options: (BACKWARD, *map(request_probe, (CODE, TARGETS, LATER))),
-    watches=lambda options: tuple(map(request_probe, (CODE, TARGETS, LATER))),
+    needs=lambda options: (BACKWARD, *map(request_probe, _PROBES)),
+    watches=lambda options: tuple(map(request_probe, _PROBES)),
     judge=_later,
 )
 

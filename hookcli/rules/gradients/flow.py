@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
+from hookcli.rules.gradients.wide_weights import wide_weights
 from hookcli.rules.rule import (
     FAKE,
     NO_BACKWARD,
@@ -106,6 +107,8 @@ def _finding(
         message += f"; numbers below {_number(smallest)} lose precision"
     elif falls and profile.sizes[extreme] == 0:
         message += "; it is too small for its dtype"
+    wide = None if falls or report.training is not None else wide_weights(report)
+    message += f"; {wide[1]}" if wide is not None else ""
     rule = _VANISHING if falls else _EXPLODING
     return RuleFinding(
         "fail",

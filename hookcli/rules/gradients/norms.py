@@ -9,6 +9,7 @@ from statistics import median_low
 
 from hookcli.report.report import ParameterRow, Report
 from hookcli.report.values import Number
+from hookcli.rules.gradients.wide_weights import wide_weights
 from hookcli.rules.rule import (
     NO_BACKWARD,
     Options,
@@ -26,6 +27,7 @@ from hookcli.text import counted
 
 _LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`
 _FACTOR, _LARGE, _MATRIX = 5.0, 3, 2  # of a layer; layers; dimensions of a weight
+_INITIALIZE = "initialize the weights for their number of inputs, as in `nn.init.kaiming_normal_`"
 _LEAST_RATIO, _LARGEST_RATIO = 1e-8, 10
 
 
@@ -69,11 +71,13 @@ def _total(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     found = _finding("the norm over all gradients", "", total, options, None)
     large = _large_weights(report) if found is not None and found.kind == "above" else None
+    wide = wide_weights(report) if found is not None and found.kind == "above" else None
     if found is not None and large is not None:
+        found = dataclasses.replace(found, message=f"{found.message}: {large}", advice=_INITIALIZE)
+    elif found is not None and wide is not None:
         found = dataclasses.replace(
-            found, message=f"{found.message}: {large}",
-            advice="initialize the weights for their number of inputs, as in "
-            "`nn.init.kaiming_normal_`",
+            found, message=f"{found.message}: {wide[1]}", advice=_INITIALIZE,
+            place=places(report).get(owner(wide[0])),
         )  # fmt: skip
     yield found or passed("the norm over all gradients is within the limits", value=total)
 

@@ -83,9 +83,10 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each list that has one module several times."""
     found = rows_with(report, REPEATED, "place")
     for name, value in found:
-        count = value["entries"]
+        count, among = value["entries"], value.get("of", value["entries"])
+        which = f"the {count} entries" if count == among else f"{count} of the {among} entries"
         message = (
-            f"the {count} entries of '{name}' are one module, since {value['place']} "
+            f"{which} of '{name}' are one module, since {value['place']} "
             "multiplies a list: they share their parameters"
         )
         yield RuleFinding(
@@ -183,8 +184,9 @@ REPEAT = Rule(
     says="no constructor multiplies a list with a new module",
     computes="Reads the source of the constructors of the classes whose modules ran, if it is in "
     "files of the user. A list with one new object that is multiplied, as in [nn.Linear(4, 4)] * "
-    "3, has the same object in each entry. If entries of an nn.ModuleList or nn.Sequential are one "
-    "module with parameters, that is a note: layers may share their parameters on purpose.",
+    "3, has the same object in each entry. If entries in a row of an nn.ModuleList or "
+    "nn.Sequential are one module with parameters, that is a note: layers may share their "
+    "parameters on purpose.",
     formula="the entries of nn.ModuleList([Layer()] * n) are one module",
     source="yaoppeng/U-Net_v2#10",
     fails="self.convs = nn.ModuleList([nn.Conv2d(8, 8, 3)] * 4)",

@@ -96,6 +96,9 @@ def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
     for one in found:
         first, second = one.value["first"], one.value["second"]
         where = f" in '{one.target}'" if one.target else ""
+        if one.value["what"] == "samples":
+            yield _regrouped(report, one, where)
+            continue
         message = (
             f"a view{where} turns shape {first} into {second}: it keeps the order of the elements, "
             "so that values of different positions are mixed"
@@ -106,6 +109,27 @@ def _reshaped(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield _without(report, "reshaped_axes") or passed("no view swaps the sizes of dimensions")
+
+
+def _regrouped(report: Report, one: Measurement, where: str) -> RuleFinding:
+    """Return the note that the rows of a view are not the samples."""
+    first, second = one.value["first"], one.value["second"]
+    samples, rows = first[0], second[0]
+    if samples % rows == 0:
+        effect = f"it puts {samples // rows} samples into one row"
+    elif rows % samples == 0:
+        effect = f"it cuts each sample into {rows // samples} rows"
+    else:
+        effect = "its rows have values of several samples"
+    message = (
+        f"a view{where} turns {first} into {second}: {effect}, and the model returns {rows} rows "
+        f"for {samples} samples"
+    )
+    return RuleFinding(
+        "fail", one.target, "rows", message, rows, samples,
+        one.value["place"] or script_line(report, "loss"), severity="note",
+        advice="use `flatten(1)`, which keeps the samples apart",
+    )  # fmt: skip
 
 
 def _classes(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -171,8 +195,9 @@ RESHAPED = Rule(
     "input in another order is a finding: it cuts the same sequence of elements at other places. "
     "So is one that splits or merges the dimension of heads with one that does not lie beside it, "
     "and one that puts channels last; or one that gives dimension 0 the size that it had before a "
-    "permutation moved it. Dimensions of size 1 do not count. What is cut back at once, "
-    "as by a slice, is not judged.",
+    "permutation moved it. Dimensions of size 1 do not count. A view of [B, C, H, W] to another "
+    "number of rows than the B samples, which the model then returns, is a note. What is cut back "
+    "at once, as by a slice, is not judged.",
     formula="sorted(sizes before) = sorted(sizes after) implies sizes before = sizes after",
     source="torch.Tensor.view: the result shares the elements in their order",
     fails="x.view(batch, channels, time) for x of shape [batch, time, channels]",

@@ -13,6 +13,7 @@ from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 INPUTS = "loss_inputs"  # what `double_softmax` judges
+ENDS = "relu_outputs"
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
 
 
@@ -162,29 +163,46 @@ def _judge_logits(report: Report, options: Options) -> Iterator[RuleFinding]:
             "fail", one.target, kind, message, place=_place(report, one),
             severity="note", advice=advice,
         )  # fmt: skip
-    if not found:
+    ends = [] if found else _found(report, ENDS)
+    yield from map(_ended, ends)
+    if not found and not ends:
         yield _without(report) or passed("no activation is before a softmax")
 
 
+def _ended(one: Measurement) -> RuleFinding:
+    """Return the note that the outputs of the model are those of a ReLU."""
+    value = one.value
+    message = (
+        f"the model ends with a ReLU behind '{one.target}': none of its {value['outputs']:,} "
+        f"outputs is negative, and the {value['zero']:.0%} that are 0 have no gradient"
+    )
+    return RuleFinding(
+        "fail", one.target, "last ReLU", message, place=value["place"], severity="note",
+        advice="remove the ReLU, if the outputs are logits or may be negative",
+    )  # fmt: skip
+
+
 def _rule(**fields: Any) -> Rule:
-    probe = fields.pop("probe")
+    probes = tuple(map(request_probe, fields.pop("probes")))
     return Rule(
         **fields,
         severity="warning",
         diagnoses=True,
-        needs=lambda options: (BACKWARD, request_probe(probe)),
-        watches=lambda options: (request_probe(probe),),
+        needs=lambda options: (BACKWARD, *probes),
+        watches=lambda options: probes,
     )
 
 
 CLIPPED = _rule(
     name="clipped_logits",
-    probe=LOGITS,
+    probes=(LOGITS, ENDS),
     looks_at="activations",
     says="no activation is directly before a softmax or a sigmoid",
     computes="Follows the autograd graph from the loss. A softmax, log_softmax or sigmoid that "
     "gets the result of a ReLU, a softmax or a sigmoid, with only views in between, is a note: "
-    "what it gets has no negative values. It is `double_softmax` if a loss gets it that "
+    "what it gets has no negative values. So is a ReLU directly behind a linear layer whose result "
+    "is the only output of the model, of two dimensions, and zero in a tenth of its values. It is "
+    "`double_softmax` if a loss gets it that "
     "expects logits.",
     formula="input(softmax) != relu(x); input(sigmoid) != relu(x), softmax(x), sigmoid(x)",
     source="sfujim/BCQ#6; torch.nn.CrossEntropyLoss: the input is the unnormalized logits",
@@ -196,7 +214,7 @@ CLIPPED = _rule(
 
 NOISE_SCALE = _rule(
     name="noise_scale",
-    probe=NOISE,
+    probes=(NOISE,),
     looks_at="the loss",
     says="the noise of a variational model has the scale that its KL term assumes",
     computes="Follows the autograd graph from the loss. A loss with a exp(c x) + b x has a KL "
@@ -213,7 +231,7 @@ NOISE_SCALE = _rule(
 
 SIGN = _rule(
     name="loss_sign",
-    probe=SIGNS,
+    probes=(SIGNS,),
     looks_at="the loss",
     says="a loss falls as the predictions become better",
     computes="Follows the sums and products with numbers that a loss consists of. These terms are "
@@ -235,7 +253,7 @@ SIGN = _rule(
 TARGETS = _rule(
     name="token_targets",
     early=True,
-    probe=TOKENS,
+    probes=(TOKENS,),
     looks_at="the loss",
     says="the targets of a language model are the next tokens, without padding",
     computes="Compares the targets of cross_entropy with the integers of the batch. Targets that "

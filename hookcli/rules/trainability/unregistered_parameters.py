@@ -8,9 +8,10 @@ from hookcli.report.report import Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
 from hookcli.spec.checks import BACKWARD, request_probe
-from hookcli.text import counted, pluralize
+from hookcli.text import counted, join_names, pluralize
 
 PROBE = "unregistered"
+PLAIN = "plain"  # an attribute with a tensor that needs no gradient
 _CONTAINERS = {"list": "nn.ModuleList", "tuple": "nn.ModuleList", "dict": "nn.ModuleDict"}
 _REGISTER = "register them in the constructor, as attributes or in an `nn.ModuleList`"
 _TRAINED = "an optimizer of `model.parameters()` does not change"
@@ -22,8 +23,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped(NO_BACKWARD)
         return
     where, found = places(report), False
-    for measurement in report.measurements:
-        if measurement.probe == PROBE:
+    rows = [one for one in report.measurements if one.probe == PROBE]
+    plain = [one.target for one in rows if one.value["kind"] == PLAIN]
+    if plain:
+        found = True
+        yield _plain(plain, where.get(owner(plain[0])) or report.model.place)
+    for measurement in rows:
+        if measurement.value["kind"] != PLAIN:
             found = True
             name, value = measurement.target, measurement.value
             message, advice = _said(value["kind"], name, value["count"])
@@ -33,6 +39,22 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             )
     if not found:
         yield passed("all parameters in the graph are parameters of the model")
+
+
+def _plain(names: list[str], place: str | None) -> RuleFinding:
+    """Return the note on tensors that are attributes, and need no gradient."""
+    who, one = join_names([f"'{name}'" for name in names], 2), len(names) == 1
+    message = (
+        f"{who} is a plain tensor, neither a parameter nor a buffer: no step trains it, and "
+        "state_dict() and to() ignore it"
+        if one
+        else f"{who} are plain tensors, neither parameters nor buffers: no step trains them, and "
+        "state_dict() and to() ignore them"
+    )
+    return RuleFinding(
+        "fail", names[0], PLAIN, message, len(names), 0, place, severity="note",
+        advice="make it an `nn.Parameter` to train it, or use `register_buffer`",
+    )  # fmt: skip
 
 
 def _said(origin: str, name: str, count: int) -> tuple[str, str]:
@@ -86,7 +108,9 @@ RULE = Rule(
     computes="Follows the autograd graph from the loss to its leaves. Each leaf must be one of the "
     "parameters that the model had before the run. Reported are leaves in attributes of modules, "
     "such as layers in a plain list, and instances of nn.Parameter that forward makes. Other "
-    "leaves, such as inputs and positions to differentiate by, are not.",
+    "leaves, such as inputs and positions to differentiate by, are not. Attributes of the user's "
+    "modules that are plain tensors of floats before and after the run, and that their forward "
+    "reads, are a note: constants may be meant, but state_dict() and to() ignore them.",
     formula="leaves(graph of the loss) & (attributes of modules | nn.Parameter) <= "
     "model.parameters()",
     source="torch.nn.Module: parameters and submodules are registered if they are assigned as "

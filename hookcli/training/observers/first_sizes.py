@@ -11,6 +11,7 @@ from torch import nn
 
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
 from hookcli.models import module_tree, places
+from hookcli.rules.gradients.wide_weights import WIDE, usual_deviation
 from hookcli.torch_private import ConvNd, disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.forward_modes import InputSize, input_size
@@ -28,7 +29,6 @@ _APART, _UNIT = 20.0, 0.05  # times the size in training, which counts as 0.05 a
 _MOST_COLUMNS, _SAMPLES = 512, 24  # of inputs whose columns are compared
 _FEW = 2  # columns that never vary
 _FAR = 6.0  # times the loss of a guess
-_WIDE = 5.0  # times the standard deviation of torch's own initialization
 # Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
 _LAYERS = {
     "AddmmBackward0": (1, "_saved_mat1", 2),
@@ -229,9 +229,7 @@ def _wide_weights(root: nn.Module) -> Iterator[tuple[str, float, float]]:
             continue
         if isinstance(module, nn.Linear | ConvNd) and type(weight) is nn.Parameter:
             fan_in = weight[0].numel()
-            std, usual = (
-                float(weight.detach().float().std(unbiased=False)),
-                1 / math.sqrt(3 * fan_in),
-            )
-            if std > _WIDE * usual:
+            std = float(weight.detach().float().std(unbiased=False))
+            usual = usual_deviation(fan_in)
+            if std > WIDE * usual:
                 yield f"{names[0]}.weight" if names[0] else "weight", std, usual

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -129,3 +131,352 @@ def test_a_name_that_a_forward_never_reads_is_a_note():
         "note", "nothing reads `shortcut` after `shortcut = x`",
     )  # fmt: skip
     assert found(Kept(), torch.randn(4, 8), "discarded_result") == []
+
+
+# Samples
+
+
+class Flat(nn.Module):
+    """A convolution whose result is cut into rows of `columns` values."""
+
+    def __init__(self, columns, back=None):
+        super().__init__()
+        self.conv, self.columns, self.back = nn.Conv2d(3, 8, 3, padding=1), columns, back
+        self.head = nn.Linear(columns, 5)
+
+    def forward(self, x):
+        x = self.head(torch.relu(self.conv(x)).view(-1, self.columns))
+        return x if self.back is None else x.view(self.back, -1)
+
+
+class Patches(Flat):
+    def forward(self, x):
+        x = torch.relu(self.conv(x)).permute(0, 2, 3, 1).contiguous()
+        return self.head(x.view(-1, self.columns))
+
+
+@pytest.mark.parametrize(
+    ("model", "effect"),
+    [
+        (Flat(1024), "[4, 8, 8, 8] into [2, 1024]: it puts 2 samples into one row"),
+        (Flat(128), "[4, 8, 8, 8] into [16, 128]: it cuts each sample into 4 rows"),
+        (Flat(512), None),  # a sample in each row
+        (Flat(64), None),  # a channel in each row
+        (Flat(8), None),
+        (Flat(128, back=4), None),  # groups of channels, which the model joins again
+        (Patches(128), None),  # patches of pixels
+    ],
+)
+def test_a_view_that_joins_or_cuts_samples_is_a_note(model, effect):
+    rows = found(model, torch.randn(4, 3, 8, 8), "reshaped_axes")
+    assert [row.severity for row in rows] == ["note"] * (effect is not None)
+    if effect is not None:
+        assert f"a view turns {effect}, and the model returns" in rows[0].message
+
+
+# Plain tensors
+
+
+class Slope(nn.Module):
+    """An activation with a tensor in an attribute."""
+
+    def __init__(self, slope):
+        super().__init__()
+        self.fc, self.slope = nn.Linear(8, 8), slope
+
+    def forward(self, x):
+        return self.fc(x) * self.slope
+
+
+class OnDevice(Slope):
+    def forward(self, x):
+        return self.fc(x) * self.slope.to(x.device)
+
+
+class Cache(Slope):
+    def forward(self, x):
+        self.slope = self.fc(x).detach().mean(0)
+        return self.fc(x) + self.slope
+
+
+class Unread(Slope):
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Underscore(Slope):
+    def __init__(self):
+        super().__init__(None)
+        self._slope = torch.ones(8)
+
+    def forward(self, x):
+        return self.fc(x) * self._slope
+
+
+class Registered(Slope):
+    def __init__(self):
+        super().__init__(None)
+        del self.slope
+        self.register_buffer("slope", torch.ones(8))
+
+
+def test_plain_tensors_that_a_forward_reads_are_one_note():
+    model = nn.Sequential(Slope(torch.ones(8)), nn.ReLU(), Slope(torch.ones(1, 8)))
+    [row] = found(model, torch.randn(4, 8), "unregistered_parameters")
+    assert (row.severity, row.message) == (
+        "note", "'0.slope', '2.slope' are plain tensors, neither parameters nor buffers: no step "
+        "trains them, and state_dict() and to() ignore them",
+    )  # fmt: skip
+    [row] = found(Slope(torch.ones(8)), torch.randn(4, 8), "unregistered_parameters")
+    assert row.message.startswith("'slope' is a plain tensor, neither a parameter nor a buffer")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Slope(torch.tensor(2.0)), Slope(torch.arange(8)), Slope(torch.ones(8) > 0),
+        Slope(nn.Parameter(torch.ones(8))), Slope(2.0), OnDevice(torch.ones(8)),
+        Cache(torch.ones(8)), Unread(torch.ones(8)), Underscore(), Registered(),
+    ],
+)  # fmt: skip
+def test_other_attributes_are_no_plain_tensors(model):
+    assert found(model, torch.randn(4, 8), "unregistered_parameters") == []
+
+
+# Shared modules
+
+
+class Heads(nn.Module):
+    """Heads of several layers, which `layers` makes."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.fits = [nn.ReLU()] * 2  # a list that is multiplied
+        self.heads = nn.ModuleList(nn.Sequential(*layers(), nn.Linear(8, 3)) for _ in range(2))
+
+    def forward(self, x):
+        return torch.stack([head(x) for head in self.heads])
+
+
+def alternating():
+    first, second = nn.Linear(8, 8), nn.Linear(8, 8)
+    return [first, second, first, second]
+
+
+def test_lists_inside_of_lists_that_have_one_module_in_a_row_are_notes():
+    rows = found(Heads(lambda: [nn.Linear(8, 8)] * 2), torch.randn(4, 8), "repeated_module")
+    assert [(row.severity, row.target, row.value) for row in rows] == [
+        ("note", "heads.0", 2), ("note", "heads.1", 2),
+    ]  # fmt: skip
+    assert rows[0].message.startswith("2 of the 3 entries of 'heads.0' are one module, since")
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        lambda: [nn.Linear(8, 8) for _ in range(2)],
+        lambda: [nn.Linear(8, 8), nn.ReLU(), nn.ReLU()],
+        alternating,
+    ],
+)
+def test_lists_without_one_module_in_a_row_are_fine(layers):
+    assert found(Heads(layers), torch.randn(4, 8), "repeated_module") == []
+
+
+# Decoders
+
+
+class Translator(nn.Module):
+    """A decoder of tokens, whose `masks` are its arguments beside target and memory."""
+
+    def __init__(self, pooled=False, chain=False, batch_first=True, **masks):
+        super().__init__()
+        self.words, self.pooled, self.masks = nn.Embedding(20, 8), pooled, masks
+        layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=batch_first)
+        self.decoder = layer if chain else nn.TransformerDecoder(layer, 2)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, memory, ids):
+        out = self.head(self.decoder(self.target(ids), memory, **self.masks))
+        return out.mean(1) if self.pooled else out
+
+    def target(self, ids):
+        return self.words(ids) * 8**0.5
+
+
+class Queries(Translator):
+    """A decoder of learned queries, as that of DETR."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = nn.Embedding(5, 8)
+
+    def target(self, ids):
+        return self.queries(torch.arange(5).expand(len(ids), 5))
+
+
+IDS = torch.randint(0, 20, (3, 5), generator=torch.Generator().manual_seed(1))
+HIDE = torch.ones(5, 5).triu(1).bool()
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (Translator(), "TransformerDecoder"),
+        (Translator(chain=True), "TransformerDecoderLayer"),
+        (Translator(tgt_mask=HIDE), None),
+        (Translator(tgt_mask=None), None),  # an argument for other batches
+        (Translator(pooled=True), None),
+        (Queries(), None),
+    ],
+)
+def test_a_decoder_of_tokens_without_a_mask_is_a_note(model, kind):
+    rows = found(model, (torch.randn(3, 7, 8), IDS), "causal_mask")
+    assert [row.severity for row in rows] == ["note"] * (kind is not None)
+    if kind is not None:
+        assert rows[0].message == (
+            f"'decoder' ({kind}) gets no tgt_mask: each position of the target sees later ones"
+        )
+
+
+def test_a_decoder_with_time_first_is_a_note_too():
+    model = Translator(batch_first=False)
+    assert len(found(model, (torch.randn(7, 5, 8), IDS), "causal_mask")) == 1
+
+
+# Outputs
+
+
+class Ends(nn.Module):
+    def __init__(self, end, bias=0.0):
+        super().__init__()
+        self.body, self.fc = nn.Linear(8, 8), nn.Linear(8, 5)
+        nn.init.constant_(self.fc.bias, bias)
+        self.end = end
+
+    def forward(self, x):
+        return self.end(self.fc(torch.relu(self.body(x))))
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (Ends(torch.relu), True),
+        (Ends(nn.ReLU(inplace=True)), True),
+        (Ends(lambda x: x), False),
+        (Ends(torch.relu, bias=5.0), False),  # no value is cut off
+        (Ends(lambda x: (torch.relu(x), x)), False),
+        (Ends(lambda x: torch.relu(x).mean(1, keepdim=True)), False),
+        (Ends(lambda x: torch.relu(x)[:, None]), False),
+        (Ends(nn.functional.leaky_relu), False),
+    ],
+)
+def test_a_relu_at_the_end_of_a_model_is_a_note(model, is_found):
+    torch.manual_seed(1)
+    rows = found(model, torch.randn(64, 8), "clipped_logits")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert rows[0].message.startswith(
+            "the model ends with a ReLU behind 'fc': none of its 5 outputs is negative, and the "
+        )
+
+
+# Weights
+
+
+def stages(std):
+    layers = []
+    for size in (3, *[32] * 8):
+        conv = nn.Conv2d(size, 32, 3, padding=1)
+        if std is not None:
+            nn.init.normal_(conv.weight, std=std)
+        layers += [conv, nn.ReLU()]
+    return nn.Sequential(*layers, nn.Conv2d(32, 2, 1))
+
+
+def test_weights_from_the_unit_normal_explain_large_gradients():
+    torch.manual_seed(1)
+    model, inputs = stages(1.0), torch.randn(2, 3, 24, 24)
+    [row] = found(model, inputs, "grad_norm")
+    # 1 / sqrt(3 * 32 * 9) is 0.034
+    assert re.fullmatch(
+        r"the norm over all gradients is above 1e\+08: the values of '\d+\.weight' have a root "
+        r"mean square of 1, (29|30) times that of torch's initialization, and 8 more weights one "
+        r"of more than 5 times",
+        row.message,
+    )
+
+
+def test_large_gradients_of_small_weights_have_another_cause():
+    torch.manual_seed(1)
+    model = nn.Sequential(Ends(lambda x: x * 1e9))
+    [row] = found(model, torch.randn(4, 8), "grad_norm")
+    assert row.message == "the norm over all gradients is above 1e+08"
+    assert found(stages(None), torch.randn(2, 3, 24, 24), "grad_norm") == []
+
+
+# Last blocks
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.on, self.out = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = torch.tanh(self.body(x))
+        return self.on(x), self.out(x)
+
+
+class Chain(nn.Module):
+    """Blocks that pass one result on, and add up the other one."""
+
+    def __init__(self, blocks=3, used=None):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(blocks))
+        self.used = blocks if used is None else used
+
+    def forward(self, x):
+        total = 0
+        for i, block in enumerate(self.blocks):
+            x, part = block(x)
+            total = total + part if i < self.used else total
+        return total
+
+
+class Cut(Chain):
+    """No block passes its result on."""
+
+    def forward(self, x):
+        return sum(block(x)[1] for block in self.blocks)
+
+
+def test_a_result_that_only_the_last_block_passes_to_nobody_is_a_note():
+    rows = found(Chain(), torch.randn(4, 8), "grad_exists")
+    assert [(row.severity, row.target) for row in rows] == [("note", "blocks.2.on")]
+    assert rows[0].message.endswith("; those of 'blocks.1' got one")
+
+
+@pytest.mark.parametrize("model", [Chain(1), Chain(3, used=2), Cut()])
+def test_other_missing_gradients_of_blocks_are_warnings(model):
+    rows = found(model, torch.randn(4, 8), "grad_exists")
+    assert rows
+    assert {row.severity for row in rows} == {"warning"}
+
+
+class Whole(nn.Module):
+    def __init__(self, **masks):
+        super().__init__()
+        self.words, self.head, self.masks = nn.Embedding(20, 8), nn.Linear(8, 20), masks
+        self.net = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+
+    def forward(self, memory, ids):
+        return self.head(self.net(memory, self.words(ids), **self.masks))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_whole_transformer_without_a_mask_is_a_note_once():
+    inputs = (torch.randn(3, 7, 8), IDS)
+    [row] = found(Whole(), inputs, "causal_mask")
+    assert row.message.startswith("'net' (Transformer) gets no tgt_mask")
+    assert found(Whole(tgt_mask=HIDE), inputs, "causal_mask") == []

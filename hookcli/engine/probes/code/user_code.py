@@ -16,7 +16,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
+from itertools import groupby, islice
 from types import FunctionType
 from typing import Any
 
@@ -131,8 +131,8 @@ class UserCode(ProbeWatcher):
         for kind in self._kinds if REPEATED in self._probes else ():
             made = vars(kind).get("__init__")
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
-                for name, count in _repeated(self._root, kind):
-                    self._add(REPEATED, name, {"entries": count, "place": place})
+                for name, count, of in islice(_repeated(self._root, kind), _MOST):
+                    self._add(REPEATED, name, {"entries": count, "of": of, "place": place})
         own = OwnText()
         for kind, name in self._kinds.items() if SETTINGS in self._probes else ():
             for unread in unread_settings(kind, own):
@@ -260,16 +260,30 @@ def _multiplied(made: FunctionType) -> Iterator[str]:
                 return
 
 
-def _repeated(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int]]:
-    """Yield the lists of modules of a class that have one module several times, and nothing else.
+def _repeated(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int, int]]:
+    """Yield the lists in modules of a class that have one module several times in a row.
 
-    Those without parameters, as of activations, share nothing.
+    With each, yield how many of its entries that are, and the number of all. Modules without
+    parameters, as activations, share nothing. Other classes have constructors of their own.
     """
     for name, module in module_tree.named(root) if root is not None else ():
-        for key, child in module._modules.items() if type(module) is kind else ():
-            inside = list(child._modules.values()) if isinstance(child, _LISTS) else []
-            if len(inside) > 1 and len({id(one) for one in inside}) == 1 and _learns(inside[0]):
-                yield (f"{name}.{key}" if name else key), len(inside)
+        if type(module) is not kind:
+            continue
+        for path, inside in _lists(name, module):
+            rows = [list(row) for _, row in groupby(inside, id) if len(inside) > 1]
+            longest = max(rows, key=len, default=[])
+            if len(longest) > 1 and _learns(longest[0]):
+                yield path, len(longest), len(inside)
+
+
+def _lists(name: str, module: nn.Module) -> Iterator[tuple[str, list[nn.Module | None]]]:
+    """Yield the lists of modules in a module, and in its lists and dicts, with their entries."""
+    for key, child in module._modules.items():
+        path = f"{name}.{key}" if name else key
+        if isinstance(child, _LISTS):
+            yield path, list(child._modules.values())
+        if isinstance(child, (*_LISTS, nn.ModuleDict)):
+            yield from _lists(path, child)
 
 
 def _learns(module: nn.Module | None) -> bool:

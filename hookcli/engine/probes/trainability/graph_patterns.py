@@ -9,7 +9,8 @@ afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums 
 block that an activation has changed in place. `half_values`: operators whose result is float16.
 `norm_dimensions`: norms over other dimensions than that of the features. `scaled_shares`: shares of
 a softmax that are multiplied by a number. `sharp_scores`: scores that nothing scales, whose softmax
-is one-hot. `pooled_padding`: means over the vectors of tokens that count padding.
+is one-hot. `pooled_padding`: means over the vectors of tokens that count padding. `relu_outputs`:
+outputs of the model that are those of a ReLU behind a linear layer.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ from hookcli.engine.probes.trainability.softmax_graph import (
     sharp_scores,
     softmaxes,
 )
+from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -53,6 +56,7 @@ FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 HALF, NORMED = "half_values", "norm_dimensions"
 AFTER, SHARP, POOLED = "scaled_shares", "sharp_scores", "pooled_padding"
+ENDS = "relu_outputs"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
 _ACTIVATIONS = {
@@ -65,6 +69,7 @@ _SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "Neg
 _BATCH_NORMS = {"NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0"}
 _LONGEST = 20  # nodes of a path
 _MOST = 5  # findings of one kind
+_OFTEN_ZERO = 0.1  # the share of zeros in the outputs of a ReLU
 _BY_CHANCE = 2  # tokens of padding at the ends of rows
 
 
@@ -75,12 +80,20 @@ class GraphPatterns(GraphWatcher):
         super().__init__(measurements, probes)
         self._given: dict[int, int] = {}  # the first input of each call that runs, by its order
         self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
+        self._end: tuple[Node, dict[str, Any]] | None = None  # a linear layer before the outputs
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
         super().begin(model)
         self._given.clear()
         self._replaced.clear()
+        self._end = None
+
+    def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
+        """Note a linear layer whose outputs, cut off at zero, are the only output of the model."""
+        if not self._has_looked and ENDS in self._probes:
+            with where_possible():
+                self._end = _cut_at_zero([tensor for _, tensor, _ in leaves(output)])
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the input of a call."""
@@ -120,6 +133,7 @@ class GraphPatterns(GraphWatcher):
             count = sum(1 for _ in _sums(start))
             self.measurements += [Measurement(SUMS, "", None, count, None)] if count else []
         nodes = list(nodes_behind(start))
+        end, self._end = self._end, None
         if FUNCTIONS in self._probes and (found := functions_of(nodes)):
             self.measurements.append(Measurement(FUNCTIONS, "", None, len(found), None))
         if HALF in self._probes and (halves := sum(_is_half(node) for node in nodes)):
@@ -149,6 +163,7 @@ class GraphPatterns(GraphWatcher):
             POOLED: lambda: _pooled(nodes),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
+            ENDS: lambda: iter(() if end is None else (end,)),
         }
         for probe, rows in patterns.items():
             if probe in self._probes:
@@ -169,6 +184,20 @@ class GraphPatterns(GraphWatcher):
             name, index, (kind, place) = place_of(node, owners, calls)
             value = {**value, "module": kind, "place": place}
             self.measurements.append(Measurement(probe, name, index, value, None))
+
+
+def _cut_at_zero(outputs: list[torch.Tensor]) -> tuple[Node, dict[str, Any]] | None:
+    """Return the linear layer directly before a ReLU that makes the only output of a model."""
+    if len(outputs) != 1 or outputs[0].dim() != 2 or outputs[0].shape[1] < 2:
+        return None
+    output, relu = outputs[0], outputs[0].grad_fn
+    if relu is None or relu.name() != "ReluBackward0" or output.is_meta:
+        return None
+    layer: Node = relu.next_functions[0][0]
+    zero = float((output.detach() == 0).double().mean())
+    if layer is None or layer.name() not in LINEAR or zero < _OFTEN_ZERO:
+        return None
+    return layer, {"outputs": output.shape[1], "zero": zero}
 
 
 def _sums(start: torch.Tensor) -> Iterator[Node]:

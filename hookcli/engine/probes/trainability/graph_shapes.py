@@ -2,7 +2,8 @@
 
 Two tensors that broadcast against each other in a loss, such as [16, 1] and [16], make [16, 16]
 terms; so do a sum and a quotient of two values of each sample. A view that swaps the sizes of two
-dimensions does not swap the dimensions. cross_entropy reads the classes from dimension 1, and a
+dimensions does not swap the dimensions, and one with a wrong number of columns has rows of several
+samples, or of parts of one. cross_entropy reads the classes from dimension 1, and a
 linear layer has them in the last one.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -34,6 +36,7 @@ from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 BROADCASTS, RESHAPED, CLASSES = "loss_broadcasts", "reshaped_axes", "class_dimension"
+SAMPLES = "samples"  # what a view joins or cuts
 Shape: TypeAlias = tuple[int, ...]
 
 _LOSSES = {
@@ -287,8 +290,18 @@ def _has_pairs(node: Node, made: Shape) -> bool:
     return False
 
 
-def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> Iterator[Any]:
-    """Yield the views in the user's code that swap sizes, with their shapes.
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The sizes of dimension 0 of the model's inputs and outputs."""
+
+    given: set[int]
+    returned: set[int]
+
+
+def _views(
+    start: torch.Tensor, rows: _Rows, owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, str, tuple[Shape, Shape]]]:
+    """Yield the views in the user's code that swap sizes or regroup samples, with their shapes.
 
     The result is used as it is by an operator that gives each dimension its meaning. Views that
     skew a matrix are followed by a slice, and those that split heads by a transpose.
@@ -301,11 +314,13 @@ def _views(start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> I
             if behind is not None and behind.name() in _IN_ORDER | _MOVES:
                 users.setdefault(behind, []).append(node)
     for node in views:
-        shapes = _swapped(node) or _flattened(node) or _mixed(node)
+        shapes, what = _swapped(node) or _flattened(node) or _mixed(node), "a view"
+        if shapes is None:
+            shapes, what = _regrouped(node, rows), SAMPLES
         if shapes is not None and _is_used(node, users):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
-                yield node, shapes
+                yield node, what, shapes
 
 
 def _is_used(view: Node, users: dict[Node, list[Node]]) -> bool:
@@ -363,6 +378,26 @@ def _mixed(node: Node) -> tuple[Shape, Shape] | None:
     is_moved = max(before[:at], default=1) > 1  # past a dimension that has elements
     is_mixed = is_moved and samples > 1 and after[0] == samples != before[0]
     return (before, after) if is_mixed and len(after) < len(before) else None
+
+
+def _regrouped(node: Node, rows: _Rows) -> tuple[Shape, Shape] | None:
+    """Return the shapes around a view of [B, C, H, W] whose rows are not the B samples.
+
+    The model returns as many rows as the view makes, and takes B samples. Rows of the last
+    dimensions, such as those of each channel, are cut on purpose.
+    """
+    before, after = tuple(int(size) for size in node._saved_self_sym_sizes), _shape(node)
+    if after is None or len(before) < 4 or len(after) != 2 or before[0] == after[0]:
+        return None
+    samples, count = before[0], after[0]
+    if samples not in rows.given or samples in rows.returned or count not in rows.returned:
+        return None
+    wholes = {math.prod(before[dim:]) for dim in range(2, len(before))}
+    moved = node.next_functions[0][0]
+    while moved is not None and moved.name() in _IN_ORDER:
+        moved = moved.next_functions[0][0]
+    is_cut = moved is None or moved.name() in _MOVES or after[1] in wholes
+    return None if is_cut else (before, after)
 
 
 def _puts_channels_last(old: Sequence[int], new: Sequence[int]) -> bool:
@@ -514,8 +549,9 @@ class GraphShapes(GraphWatcher):
                 if _shape(node) not in outputs:  # the model returns all pairs
                     self._add(BROADCASTS, node, owners, calls, what, first, second)
         if RESHAPED in self._probes:
-            for node, shapes in self._known(_views(start, owners, calls)):
-                self._add(RESHAPED, node, owners, calls, "a view", *shapes)
+            rows = _Rows({one[0] for one in given if one}, {one[0] for one in outputs if one})
+            for node, what, shapes in self._known(_views(start, rows, owners, calls)):
+                self._add(RESHAPED, node, owners, calls, what, *shapes)
         if CLASSES in self._probes:
             for node, shapes in self._known(_swapped_classes(start)):
                 self._add(CLASSES, node, owners, calls, "cross_entropy", *shapes)

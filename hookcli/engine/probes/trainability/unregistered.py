@@ -3,11 +3,16 @@
 Backward writes into the leaves of the graph. A leaf that is a parameter, or a tensor that a module
 keeps, but that the model did not have as a parameter when it was built, is one that no optimizer of
 `model.parameters()` changes.
+
+Attributes that are plain tensors before the run, and that a forward reads, are noted as well.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -15,12 +20,16 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.context import ProbeWatcher, Requests
+from hookcli.engine.probes.code.user_source import definition_of, is_own
+from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.models import module_tree
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
 PROBE = "unregistered"
+PLAIN = "plain"  # an attribute with a tensor that needs no gradient
+_MOVES = {"to", "cuda", "cpu", "type_as", "type"}
 _DEEP = 3  # levels of containers in attributes that are searched
 
 
@@ -33,6 +42,7 @@ class UnregisteredParameters(ProbeWatcher):
         self._names: dict[int, str] = {}
         self._held: list[torch.Tensor] = []  # a parameter that goes away could give its id away
         self._calls: dict[int, tuple[str | None, str]] = {}
+        self._plain: list[tuple[str, nn.Module, str, torch.Tensor]] = []
 
     def begin(self, model: Model) -> None:
         """Note the parameters that an optimizer would get."""
@@ -40,6 +50,8 @@ class UnregisteredParameters(ProbeWatcher):
         self._model = model
         self._held = [info.tensor for info in model.parameters()]
         self._names = {id(info.tensor): info.name for info in model.parameters()}
+        with where_possible():
+            self._plain = list(_plain_tensors(model.root))
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the name of a call."""
@@ -48,8 +60,13 @@ class UnregisteredParameters(ProbeWatcher):
     def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Add a measurement for each attribute, or call, with leaves that are not registered."""
         model, self._model = self._model, None
+        plain, self._plain = self._plain, []
         if model is None or any(map(_is_sharded, self._held)):
             return  # a further step, or parameters that are sharded
+        for name, module, attribute, tensor in plain:
+            if vars(module).get(attribute) is tensor and tensor.grad_fn is None:  # no state
+                value = {"kind": PLAIN, "count": 1}
+                self.measurements.append(Measurement(PROBE, name, None, value, None))
         strange = [
             (leaf, owners.of(number))
             for leaf, number in leaves_of_graph(start)
@@ -82,6 +99,53 @@ class UnregisteredParameters(ProbeWatcher):
                 return "copy", self._names[id(held)]
         name, kind = self._calls.get(-1 if order is None else order, (None, "model"))
         return ("made", name) if name is not None else ("made in forward", kind)
+
+
+def _plain_tensors(root: nn.Module) -> Iterator[tuple[str, nn.Module, str, torch.Tensor]]:
+    """Yield the attributes of the user's modules with plain tensors that their forward reads.
+
+    With each, yield its name and module. A class that moves its tensors by itself is left out.
+    """
+    read: dict[type, set[str]] = {}
+    if _moves(type(root)):
+        return
+    for prefix, module in module_tree.named(root):
+        for attribute, value in vars(module).items():
+            if attribute.startswith("_") or not _is_plain(value):
+                continue
+            kind = type(module)
+            if kind not in read:
+                read[kind] = set() if _moves(kind) else _attributes_read(kind)
+            if attribute in read[kind]:
+                yield _joined(prefix, attribute), module, attribute, value
+
+
+def _moves(kind: type) -> bool:
+    """Return whether a class has a method of its own that moves its tensors."""
+    bases = (base for base in kind.__mro__ if base is not nn.Module)
+    return any(not {"_apply", "to"}.isdisjoint(vars(base)) for base in bases)
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) is not torch.Tensor or value.requires_grad or value.is_meta:
+        return False
+    return value.is_floating_point() and value.dim() > 0
+
+
+def _attributes_read(kind: type) -> set[str]:
+    """Return the attributes of `self` that the forward of a class of the user's reads.
+
+    Those that it moves to a device by itself, as `self.window.to(x.device)`, are left out.
+    """
+    forward = inspect.getattr_static(kind, "forward", None)
+    if not isinstance(forward, FunctionType) or not is_own(forward):
+        return set()
+    definition = definition_of(forward)
+    nodes = [] if definition is None else list(ast.walk(definition))
+    loads = [n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    moved = {id(node.value) for node in loads if node.attr in _MOVES}
+    own = [n for n in loads if isinstance(n.value, ast.Name) and n.value.id == "self"]
+    return {node.attr for node in own} - {node.attr for node in own if id(node) in moved}
 
 
 def _is_sharded(held: torch.Tensor) -> bool:

@@ -3,7 +3,7 @@ r"""Next letter of a name from the three letters before it, with hand made weigh
 Source: https://breno.bearblog.dev/the-weights-in-a-study-on-fixing-the-saturated-function
 Fault: The weights of the hidden layer have unit variance, so nearly all tanh units are saturated.
 Cause: saturat|flat|init\w*.{0,60}(large|scale|std|variance|big|wide|gain)
-    |(weights?|pre-?activations?|values).{0,60}(too (large|big|wide)|large|variance|scale|magnitude)
+    |(weights?|pre-?activations?|\bw1).{0,40}(too (large|big|wide)|variance|scale|magnitude|std)
 Place: \bw1\b
 """
 

@@ -2,7 +2,8 @@ r"""Policy for one decision in a grid, with several steps on each batch of exper
 
 Source: https://github.com/jvmncs/safe-grid-agents/pull/28
 Fault: The minus is inside of the minimum, so the surrogate is no longer clipped where it should be.
-Cause: \bmin(imum)?\b|\bmax(imum)?\b|clip|sign|minus|negat|surrogate|pessimis|lower bound
+Cause: torch\.min|min\(|minimum|maximum|\bsigns?\b|minus|negation|surrogate|pessimis
+    |lower bound|ratio.{0,60}(clip|far|outside|range|bound)|not.{0,20}clip|unclipped|clipp?\w*.{0,40}ratio
 Place: policy_loss|surrogate|clipped
 """
 
@@ -10,11 +11,11 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-torch.manual_seed(2)
+torch.manual_seed(3)
 actor = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 4))
 critic = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=2e-2)
-clipping, epochs = 0.2, 30
+clipping, epochs = 0.2, 20
 
 
 def play(count=128):
@@ -27,7 +28,7 @@ def play(count=128):
     return cell, action, dist.log_prob(action), reward
 
 
-for update in range(12):
+for update in range(6):
     cell, action, old_log_prob, reward = play()
     with torch.no_grad():
         advantage = reward - critic(cell).squeeze(1)
@@ -42,7 +43,7 @@ for update in range(12):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    if update % 4 == 3:
+    if update % 2 == 1:
         gap = (ratio - 1).abs().mean().item()
         print(f"update {update} return {reward.mean().item():.3f} ratio off by {gap:.3f}")
 print(f"final return {play(2000)[3].mean().item():.3f}, policy loss {policy_loss.item():.3f}")

@@ -3,9 +3,9 @@ r"""Pages with a cat, a dog, or neither, divided into sets for training, validat
 Source: https://github.com/guillaume-chervet/MLOpsPython/pull/30
 Fault: The annotations are in the order of their classes and are divided without a shuffle, so the
     last class is never seen in training.
-Cause: shuffl|sorted|order|split|divid
+Cause: shuffl|sorted|in (the )?order|order of|split|divid
     |(class|label)\w*.{0,60}(never|missing|absent|only|unseen|no sample)
-    |(never|missing|unseen|absent).{0,40}(class|label)|distribution
+    |(never|missing|unseen|absent).{0,40}(class|label)|distribution.{0,40}(train|test|val|class)
 Place: split|annotations|random
 """
 

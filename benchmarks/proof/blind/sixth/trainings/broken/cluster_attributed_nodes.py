@@ -2,7 +2,7 @@ r"""Contrastive clustering of the nodes of a graph from two encoders.
 
 Source: https://github.com/yueliu1999/HSAN/issues/6
 Fault: The gradients are never set to zero, so each step uses the sum of all before it.
-Cause: zero_grad|accumul|(gradient|grad)s?.{0,60}(never|not|reset|clear|sum|add|pile|grow|earlier)
+Cause: zero_grad|accumul|(gradient|grad)s?.{0,60}(reset|clear|summed|sum of|added|pile|earlier)
     |never (cleared|reset|zeroed)
 Place: optimizer
 """

@@ -1,7 +1,7 @@
 r"""Regression of the cube of whole numbers by a network with one hidden layer.
 
 Source: https://discuss.pytorch.org/t/neural-network-could-not-learn-on-this-type-of-data-why/96648/5
-Fault: Input and target are used as they are, with targets up to tens of thousands of millions.
+Fault: Input and target are not normalised, and the targets go up to tens of thousands of millions.
 Cause: scal|normali[sz]|standardi[sz]
     |(target|input|label|value)s?.{0,60}(large|huge|range|magnitude|big)
     |(large|huge|big).{0,30}(target|input|label|value|loss)

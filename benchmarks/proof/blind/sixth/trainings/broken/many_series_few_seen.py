@@ -4,7 +4,7 @@ Source: https://github.com/awslabs/gluonts/pull/787
 Fault: Each epoch starts again at the first series, so only the first batches are ever used.
 Cause: same (data|batch|sample|series|example|entries|item)
     |(each|every) epoch.{0,60}(start|again|same|first)
-    |(only|first).{0,40}(part|batch|series|entries|sample|few)|iterat
+    |(only|first).{0,40}(part|batch|series|entries|sample|few)
     |repeat|unseen|never (seen|used)
 Place: loader|islice|dataset|iter
 """

@@ -4,7 +4,7 @@ Source: https://github.com/lzx1413/PytorchSSD/issues/7
 Fault: The labels are not moved up by one, so objects of the first class count as background.
 Cause: background|off.by.one
     |(label|class|conf)\w*.{0,80}(shift|plus one|\+ ?1|zero|never|0\b|missing|move)
-    |(first class|class (0|zero|three|3|index)).{0,60}|(never|no sample|absent).{0,40}class
+    |class (3|three).{0,60}(never|no|absent|not)|(never|no sample|absent|missing).{0,40}class
 Place: \bconf\b|labels|match
 """
 

@@ -2,7 +2,7 @@ r"""Deep residual network on points of spirals, with the rate of a paper on pict
 
 Source: https://github.com/gcr/torch-residual-networks/issues/10
 Fault: The learning rate is too high for this network, so the loss rises in the first steps.
-Cause: learning rate|\blr\b|step size|diverg|overshoot|explod
+Cause: learning rate|\blr\b|step size|overshoot
 Place: \blr\b|optimizer
 """
 

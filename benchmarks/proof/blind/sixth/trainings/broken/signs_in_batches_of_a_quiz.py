@@ -4,7 +4,8 @@ Source: https://github.com/udacity/sdc-issue-reports/issues/1326
 Fault: Signs and labels are shuffled in different orders, so they do not belong together.
 Cause: shuffl|permut
     |(label|target)s?.{0,80}(match|correspond|belong|align|random|unrelated|independent)
-    |(mismatch|misalign|unrelated|independent|random).{0,60}(label|target)|order
+    |(mismatch|misalign|unrelated|independent|random).{0,60}(label|target)
+    |(different|same|own|another) order
 Place: labels|batches|features
 """
 

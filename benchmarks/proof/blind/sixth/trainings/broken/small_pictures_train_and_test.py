@@ -3,7 +3,7 @@ r"""Residual network on small coloured pictures, with one loader for training an
 Source: https://github.com/JeasunLok/ResNet-pytorch/issues/1
 Fault: The pictures of the training are normalised and those of the test are not.
 Cause: normali[sz]
-    |(test|val|evaluation)\w*.{0,80}(differ|scale|distribution|mean|preprocess|transform|range)
+    |(test|val|evaluation)\w*.{0,80}(differently|scale|distribution|mean|preprocess|transform|range)
     |transform|preprocess|(distribution|scale|mean|range).{0,60}(test|val|evaluation)
 Place: test_transform|test_loader|transform
 """

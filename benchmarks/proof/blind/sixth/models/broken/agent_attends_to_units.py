@@ -4,7 +4,7 @@ Source: https://github.com/opendilab/DI-engine/issues/333
 Fault: The masked scores are not assigned, so the units that are not there get attention too.
 Cause: mask\w*.{0,80}(not|never|no effect|ignor|lost|unused|discard|in.?place|no influence|nothing)
     |(no effect|no influence|ignores?|unused).{0,60}mask|(padd|absent)\w*.{0,60}(attend|attention)
-Place: mask|attention
+Place: \bmask\b|masked_fill
 """
 
 import math

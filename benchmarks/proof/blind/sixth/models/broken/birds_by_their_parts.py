@@ -4,7 +4,7 @@ Source: https://github.com/yangze0930/NTS-Net/issues/14
 Fault: The forward makes a new dropout each time, which is in training mode in evaluation also.
 Cause: drop ?out.{0,80}(eval|infer|test|always|forward|mode|active|new|construct|train)
     |(eval|infer)\w*.{0,80}(drop ?out|random|differ|not the same|noise)|(random|two).{0,40}eval
-Place: dropout|forward
+Place: dropout
 """
 
 import torch

@@ -3,7 +3,7 @@ r"""Regression of a real value from a vector of bits.
 Source: https://ai.stackexchange.com/questions/16557/what-could-be-the-problem-when-a-neural-network-with-four-hidden-layers-with-the
 Fault: Each of the hidden layers ends in a sigmoid, so almost no gradient reaches the first one.
 Cause: vanish|gradients?.{0,60}(small|shrink|tiny|fade|reach|weak|near zero|decay|smaller)|sigmoid
-Place: sigmoid|activation
+Place: sigmoid
 """
 
 from itertools import pairwise

@@ -5,7 +5,7 @@ Fault: The softmax runs over the one output of the last layer, so the answer is 
 Cause: softmax.{0,80}(one|single|1\b|size|constant|always)
     |(one|single) (output|unit|class|element|value)
     |(output|answer|probabilit)\w*.{0,40}(always|constant|same|all ones|identical)
-Place: softmax|classify|\bout\b
+Place: softmax
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://discuss.pytorch.org/t/for-beginners-do-not-use-view-or-reshape-t
 Fault: A view in place of a permutation puts the colours and pixels of a photograph in disorder.
 Cause: \bview\b|reshape|permute|transpose|scrambl|(mix|disorder|shuffl|interleav)\w*
     |(channel|colou?r|pixel|axis|axes|dimension)s?.{0,60}(order|mix|swap|scrambl)
-Place: \bview\b|forward
+Place: \bview\b
 """
 
 import torch

@@ -3,7 +3,8 @@ r"""Policy for one decision in a grid, with several steps on each batch of exper
 Source: https://github.com/jvmncs/safe-grid-agents/pull/28
 Fault: The minus is inside of the minimum, so the surrogate is no longer clipped where it should be.
 Cause: torch\.min|min\(|minimum|maximum|\bsigns?\b|minus|negation|surrogate|pessimis
-    |lower bound|ratio.{0,60}(clip|far|outside|range|bound)|not.{0,20}clip|unclipped|clipp?\w*.{0,40}ratio
+    |lower bound|ratio.{0,60}(clip|far|outside|range|bound)|not.{0,20}clip
+    |unclipped|clipp?\w*.{0,40}ratio
 Place: policy_loss|surrogate|clipped
 """
 

@@ -4,7 +4,7 @@ Source: https://github.com/lucasjinreal/keras_frcnn/issues/76
 Fault: The learning rate is so low that the weights hardly change in the whole training.
 Cause: learning rate|\blr\b|step size
     |(weights|updates?|parameters).{0,60}(small|tiny|hardly|slow|little)
-Place: \blr\b|optimizer
+Place: \blr\b
 """
 
 import torch

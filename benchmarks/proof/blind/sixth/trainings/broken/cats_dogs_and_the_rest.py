@@ -6,7 +6,7 @@ Fault: The annotations are in the order of their classes and are divided without
 Cause: shuffl|sorted|in (the )?order|order of|split|divid
     |(class|label)\w*.{0,60}(never|missing|absent|only|unseen|no sample)
     |(never|missing|unseen|absent).{0,40}(class|label)|distribution.{0,40}(train|test|val|class)
-Place: split|annotations|random
+Place: split\(|annotations
 """
 
 import random

@@ -5,7 +5,7 @@ Fault: The pixels go from 0 to 255 and are not scaled.
 Cause: scal|normali[sz]|standardi[sz]|255
     |input.{0,60}(large|range|magnitude|unit|values|mean|std|raw)
     |(large|big|raw).{0,30}(input|feature|pixel|value)
-Place: x_train|inputs?|pixels
+Place: x_train|x_test
 """
 
 import numpy as np

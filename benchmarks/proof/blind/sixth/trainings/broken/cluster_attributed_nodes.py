@@ -4,7 +4,6 @@ Source: https://github.com/yueliu1999/HSAN/issues/6
 Fault: The gradients are never set to zero, so each step uses the sum of all before it.
 Cause: zero_grad|accumul|(gradient|grad)s?.{0,60}(reset|clear|summed|sum of|added|pile|earlier)
     |never (cleared|reset|zeroed)
-Place: optimizer
 """
 
 import torch

@@ -6,7 +6,7 @@ Cause: optimi[sz]er.{0,80}(other|old|first|different|another|stale|previous|not|
     |(not|never|un)\w* .{0,40}optimi[sz]er
     |(weights|parameters).{0,60}(never|not|n't).{0,20}(chang|updat|mov)
     |(re-?creat|made again|instantiat|twice|replaced|new (model|network|module))
-Place: \brnn\b|optimizer
+Place: \brnn\b
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: Input and target are not normalised, and the targets go up to tens of tho
 Cause: scal|normali[sz]|standardi[sz]
     |(target|input|label|value)s?.{0,60}(large|huge|range|magnitude|big)
     |(large|huge|big).{0,30}(target|input|label|value|loss)
-Place: target|inputs?
+Place: \binputs\b|\btarget\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/huggingface/pytorch-openai-transformer-lm/pull/6
 Fault: The optimizer has the parameters of the transformer but not those of the new head.
 Cause: (head|clf|classif|linear)\w*.{0,80}(not|never|missing|without|unchanged|n't|untrained|absent)
     |(not|missing|outside|absent|never).{0,60}optimi[sz]er|optimi[sz]er.{0,60}(not|miss|lack|without)
-Place: clf_head|optimizer|model_opt
+Place: clf_head|model_opt
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: The labels are not moved up by one, so objects of the first class count a
 Cause: background|off.by.one
     |(label|class|conf)\w*.{0,80}(shift|plus one|\+ ?1|zero|never|0\b|missing|move)
     |class (3|three).{0,60}(never|no|absent|not)|(never|no sample|absent|missing).{0,40}class
-Place: \bconf\b|labels|match
+Place: \bconf\b|match\(
 """
 
 import torch

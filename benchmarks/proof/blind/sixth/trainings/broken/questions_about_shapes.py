@@ -2,9 +2,10 @@ r"""Answers to questions about shapes, with the accuracy measured every few step
 
 Source: https://github.com/facebookresearch/clevr-iep/pull/22
 Fault: The measurement switches the model to evaluation and does not switch it back.
-Cause: eval\(|eval(uation)? mode|in (eval|evaluation)\b|to evaluation|(train|mode).{0,60}(back|restore|again|never|switch|return)|set_mode
+Cause: eval\(|eval(uation)? mode|in (eval|evaluation)\b|to evaluation
+    |(train|mode).{0,60}(back|restore|again|never|switch|return)|set_mode
     |dropout|running stat
-Place: check_accuracy|set_mode|model
+Place: check_accuracy|set_mode
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: The state has the size of a full batch, and the last batch of the validat
 Cause: batch.{0,80}(size|last|small|differ|incomplete|remain|divis)
     |hidden.{0,60}(size|batch|expect|shape)
     |drop_last|(last|final) batch
-Place: init_hidden|val_h|val_loader|batch_size|drop_last
+Place: init_hidden|val_h|val_loader|drop_last
 """
 
 import torch

@@ -6,7 +6,7 @@ Cause: shuffl|permut
     |(label|target)s?.{0,80}(match|correspond|belong|align|random|unrelated|independent)
     |(mismatch|misalign|unrelated|independent|random).{0,60}(label|target)
     |(different|same|own|another) order
-Place: labels|batches|features
+Place: rng\.permutation|batches\(
 """
 
 import numpy as np

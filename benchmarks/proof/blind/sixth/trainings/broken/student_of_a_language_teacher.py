@@ -3,7 +3,7 @@ r"""A narrow language model learns from a wide one on sentences of different len
 Source: https://github.com/peremartra/optipfair/issues/34
 Fault: The labels are a copy of the inputs, so the loss counts the padding as well.
 Cause: padd|\bpad\b|ignore_index|-100|mask
-Place: labels|pad
+Place: \blabels\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://github.com/dangitstam/topic-rnn/pull/9
 Fault: The learning rate is so high that a few steps put the units of a ReLU to zero for ever.
 Cause: learning rate|\blr\b|(dead|dying|dies?|died)\b|relu
     |(units?|neurons?).{0,40}(zero|inactive|off)
-Place: \blr\b|optimizer|relu|mlp
+Place: \blr\b
 """
 
 import torch

@@ -4,7 +4,7 @@ Source: https://discuss.pytorch.org/t/why-the-model-fail-to-converge-without-a-m
 Fault: The squeezed output is not kept, so a column is compared with a row, each with each.
 Cause: broadcast|shape|squeeze|\(\d+, ?1\)|size.{0,40}(differ|match|not)
     |each with each|every pair|outer
-Place: squeeze|forward|criterion|train_y
+Place: squeeze|Net\.forward
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ Source: https://github.com/rickgroen/cov-weighting/issues/3
 Fault: A loss that stays at zero has a mean of zero, by which it is divided.
 Cause: divi\w*.{0,40}zero|zero.{0,60}(mean|loss|divi|denominator)|0 ?/ ?0
     |denominator|\bnan\b.{0,60}(mean|divi)
-Place: running_mean_L|\bl\b|running
+Place: running_mean_L|\bl\b
 """
 
 import torch

@@ -2,9 +2,10 @@ r"""Two classes of lesions from measurements, where one in seven is malignant.
 
 Source: https://github.com/abhuse/polyloss-pytorch/issues/5
 Fault: The classes are unbalanced and the loss has no weights, so every vote is for the larger.
-Cause: imbalanc|unbalanc|(class|sample)\w*.{0,40}weight|majority|minority|rare|(one|same|single) class
+Cause: imbalanc|unbalanc|(class|sample)\w*.{0,40}weight|majority|minority|rare
+    |(one|same|single) class
     |class \w+ .{0,40}(most|frequent|86|8\d ?%)
-Place: criterion|weight|loss
+Place: criterion|Poly1CrossEntropyLoss
 """
 
 import torch

@@ -5,7 +5,7 @@ Fault: The pictures of the training are normalised and those of the test are not
 Cause: normali[sz]
     |(test|val|evaluation)\w*.{0,80}(differently|scale|distribution|mean|preprocess|transform|range)
     |transform|preprocess|(distribution|scale|mean|range).{0,60}(test|val|evaluation)
-Place: test_transform|test_loader|transform
+Place: test_transform|test_loader
 """
 
 import torch

@@ -1,10 +1,10 @@
-r"""Language model whose attention takes an optional mask besides its own.
+r"""Language model put together from the parts of a toolbox for attention.
 
 Source: https://github.com/facebookresearch/xformers/issues/103
 Fault: Without a mask from outside the causal mask is skipped, so tokens see the following ones.
 Cause: causal|future|(later|following|next) (token|position|word)s?|look.?ahead|leak
     |triangular|cheat
-Place: att_mask|causal|attention|mask
+Place: att_mask|causal|\bmask\b
 """
 
 import math

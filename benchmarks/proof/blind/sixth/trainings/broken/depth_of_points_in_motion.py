@@ -2,9 +2,10 @@ r"""Depth of points from the motion of a camera, with a scheduler as an option.
 
 Source: https://github.com/ClementPinard/SfmLearner-Pytorch/issues/5
 Fault: With a scheduler only the scheduler steps; the optimizer's step is in the other branch.
-Cause: optimi[sz]er.{0,60}(step|never|not)|\.step\(\)|(weights|parameters).{0,60}(never|\bnot\b|n't|\bno\b)
+Cause: optimi[sz]er.{0,60}(step|never|not)|\.step\(\)
+    |(weights|parameters).{0,60}(never|\bnot\b|n't|\bno\b)
     |(never|not|n't).{0,30}(updat|chang|mov|step)
-Place: optimizer|scheduler
+Place: optimizer\.step
 """
 
 import argparse

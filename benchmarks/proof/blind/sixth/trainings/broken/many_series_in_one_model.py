@@ -6,7 +6,7 @@ Cause: same (data|batch|sample|series|example|entries|item)
     |(each|every) epoch.{0,60}(start|again|same|first)
     |(only|first).{0,40}(part|batch|series|entries|sample|few)
     |repeat|unseen|never (seen|used)
-Place: loader|islice|dataset|iter
+Place: islice|TrainDataLoader|\bstream\b
 """
 
 import itertools

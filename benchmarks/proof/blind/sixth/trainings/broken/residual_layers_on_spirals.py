@@ -1,9 +1,9 @@
-r"""Deep residual network on points of spirals, with the rate of a paper on pictures.
+r"""Deep residual network that tells the arms of spirals apart.
 
 Source: https://github.com/gcr/torch-residual-networks/issues/10
 Fault: The learning rate is too high for this network, so the loss rises in the first steps.
 Cause: learning rate|\blr\b|step size|overshoot
-Place: \blr\b|optimizer
+Place: \blr\b
 """
 
 import math

@@ -4,7 +4,7 @@ Source: https://github.com/maxjcohen/transformer/issues/49
 Fault: The output goes through a sigmoid although the targets are far outside of zero to one.
 Cause: sigmoid
     |(output|prediction)s?.{0,60}(range|bound|limit|\[0, ?1\]|between 0|saturat|squash)|saturat
-Place: sigmoid|forward|_linear
+Place: sigmoid
 """
 
 import math

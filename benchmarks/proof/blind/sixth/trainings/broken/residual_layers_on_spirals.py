@@ -1,7 +1,7 @@
 r"""Deep residual network that tells the arms of spirals apart.
 
 Source: https://github.com/gcr/torch-residual-networks/issues/10
-Fault: The learning rate is too high for this network, so the loss rises in the first steps.
+Fault: The learning rate is too high for this network, so the loss stays at that of chance.
 Cause: learning rate|\blr\b|step size|overshoot
 Place: \blr\b
 """

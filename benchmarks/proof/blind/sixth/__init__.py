@@ -1,0 +1,1 @@
+"""A sixth set of cases, with faults drawn as often as people make them."""

@@ -161,6 +161,8 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("name_not_identifiers", "vanishing_gradient", "*"): (
         "true", "a chain of layers with the default initialization",
     ),
+    ("*", "linear_after_linear", "*"): ("true", "all operators between the layers are linear"),
+    ("*", "unread_setting", "*"): ("true", "no line reads the argument, which its callers pass"),
     ("name_unicode", "vanishing_gradient", "*"): (
         "true", "a chain of layers with the default initialization",
     ),

@@ -353,17 +353,36 @@ def _linear_model(
             layers.append(node)
         elif node.name() not in _OF_LINEAR_MAPS:
             return
-    weights = [_weight_of(node) for node in layers]
-    shapes = [tuple(one.shape) for one in weights if one is not None]
-    if len(shapes) < 2 or len(shapes) < len(layers):
+    chain = _chain_of(layers)
+    shapes = [tuple(one.shape) for node in chain if (one := _weight_of(node)) is not None]
+    if len(shapes) < 2 or len(shapes) < len(chain):
         return
     narrow = min(shapes[-1][1], shapes[0][0])  # the first layer is the farthest from the loss
     if any(shape[0] >= narrow for shape in shapes[1:]):
-        name = place_of(layers[-1], owners, calls)[0]
-        yield layers[0], {
-            "first": name, "hidden": max(shape[0] for shape in shapes[1:]), "layers": len(layers),
+        name = place_of(chain[-1], owners, calls)[0]
+        yield chain[0], {
+            "first": name, "hidden": max(shape[0] for shape in shapes[1:]), "layers": len(chain),
             "whole": True,
         }  # fmt: skip
+
+
+def _chain_of(layers: list[Node]) -> list[Node]:
+    """Return layers each of which gets the result of the next one, from the last layer on."""
+    known, chain = set(layers), layers[:1]
+    for layer in chain:  # grows meanwhile
+        todo = [layer.next_functions[_input_of(layer)][0]]
+        for node in todo:  # grows meanwhile
+            if node in known:
+                chain += [node] if node not in chain else []
+                break
+            if node is not None and len(todo) < _LONGEST * _LONGEST:
+                todo += [behind for behind, _ in node.next_functions]
+    return chain
+
+
+def _input_of(layer: Node) -> int:
+    """Return which argument of a linear layer or a convolution is its input."""
+    return LINEAR[layer.name()][0] if layer.name() in LINEAR else 0
 
 
 def _weight_of(node: Node) -> torch.Tensor | None:

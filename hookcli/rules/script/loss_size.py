@@ -10,8 +10,13 @@ from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, witho
 
 _SIZE = "loss_size"
 _KINDS = ("dying_units", "constant_prediction", "majority_class", "input_scale", "first_loss",
-          "other_scale", "constant_column")  # fmt: skip
-_NOTES = ("input_scale", "first_loss", "constant_column")  # a model may train all the same
+          "other_scale", "constant_column", "missing_class")  # fmt: skip
+_NOTES = (
+    "input_scale",
+    "first_loss",
+    "constant_column",
+    "missing_class",
+)  # a model may train all the same
 _PASSES = 4  # backward passes for each step
 _STEPS = 3
 _LARGE = 50.0  # of inputs and targets
@@ -159,8 +164,8 @@ def _other(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     low, high = values["usual"]
     return (
-        f"inputs of '{fact.target}' without gradients are not scaled as in training: they are from "
-        f"{values['low']:.4g} to {values['high']:.4g}, those in training from {low:.4g} to "
+        f"in evaluations, the inputs of '{fact.target}' are not scaled as in training: they are "
+        f"from {values['low']:.4g} to {values['high']:.4g}, and in training from {low:.4g} to "
         f"{high:.4g}",
         "scale the inputs of an evaluation as those of the training",
     )
@@ -176,6 +181,16 @@ def _column(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _missing(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    more = f" and {values['missing'] - 1:,} more" if values["missing"] > 1 else ""
+    return (
+        f"no label of class {values['class']}{more} of the {values['classes']:,} outputs of "
+        f"cross_entropy is among the {values['labels']:,} labels that were looked at",
+        "shuffle before the data is split, and check whether labels begin with 0",
+    )
+
+
 def _guess(fact: ScriptFact) -> str:
     return f"ln({fact.values['classes']:,}) = {fact.values['guess']:.4g}"
 
@@ -185,6 +200,7 @@ _SENTENCES = {
     "first_loss": _first,
     "other_scale": _other,
     "constant_column": _column,
+    "missing_class": _missing,
     "constant_prediction": _constant,
     "majority_class": _majority,
     "dying_units": _dying,
@@ -206,7 +222,8 @@ RULE = Rule(
     "a loss large, as a sum over many elements, is told with the findings that follow from it. "
     "Before the first step, inputs of the first layer with a root mean square above 20 or below "
     "0.01 are a note, and so is a cross entropy six times as large as that of a guess. "
-    "A column of the inputs that has one value, not 0 or 1, in all samples is a note. Fails if the "
+    "A column of the inputs that has one value, not 0 or 1, in all samples is a note, and so "
+    "is a class of cross_entropy that no label of many has. Fails if the "
     "inputs in evaluations are 20 times as large or small as those in training.",
     formula="std(predictions) >= 0.05 std(targets); argmax(logits) != majority; ReLU(x) != 0",
     source="PyTorch's reduction='mean'; He and Garcia 2009, Learning from Imbalanced Data; "

@@ -79,6 +79,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
                 severity="note", advice=cause[1],
             )  # fmt: skip
             return
+        if (note := _stays_at_guess(report, late)) is not None:
+            yield note
+            return
         yield passed(f"the loss falls from {middle(early):.4g} to {middle(late):.4g}")
         return
     reason = unfit(report, losses, options["steps"])
@@ -98,6 +101,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding("fail", "", "constant", message, last, first, place, advice=_CHECK)
         return
     if not _is_clear(early, late):
+        if (note := _stays_at_guess(report, late)) is not None:
+            yield note
+            return
         yield skipped("the losses of batches differ too much to see a fall of 5%")
         return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
@@ -133,6 +139,22 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         return
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
+
+
+def _stays_at_guess(report: Report, late: Series) -> RuleFinding | None:
+    """Return the note that a loss of classes ends at that of a guess; None if it does not."""
+    training = report.training
+    classes = next((m.value for m in report.measurements if m.probe == _CLASSES), None)
+    if not classes or classes < 2 or training is None or len(late) < _LEAST // 3:
+        return None
+    last, guess = middle(late), math.log(classes)
+    if abs(last - guess) > _GUESS * guess:
+        return None
+    message = f"the loss ends at {last:.4g}, which is ln({classes}), as of a guess"
+    return RuleFinding(
+        "fail", "", "guess", message, last, guess, script_line(report, "optimizer"),
+        severity="note", advice="check the learning rate, and that labels belong to their inputs",
+    )  # fmt: skip
 
 
 def _cause_of(

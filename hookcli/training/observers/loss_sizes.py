@@ -46,6 +46,7 @@ class _Line:
     targets: dict[str, Any] = field(default_factory=dict)
     constant: list[dict[str, Any] | None] = field(default_factory=list)  # of late looks
     labels: Counter[int] = field(default_factory=Counter)  # of all looks, by their class
+    classes: int = 0  # of its logits
     predicted: list[int | None] = field(default_factory=list)  # of late looks: the only class
     dead: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # pass, dead, all
 
@@ -53,7 +54,7 @@ class _Line:
 class LossSizes(Observer):
     """Looks at the loss of some backward passes of each line."""
 
-    kinds = ("loss_size", "constant_prediction", "majority_class", "dying_units")
+    kinds = ("loss_size", "constant_prediction", "majority_class", "dying_units", "missing_class")
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -107,6 +108,7 @@ class LossSizes(Observer):
                 constant = constant or self._regression(line, node)
             elif name in _CLASSES:
                 predicted = _classes_of(node, line.labels)
+                line.classes = int(node._saved_self.shape[1 if node._saved_self.dim() > 1 else 0])
             elif name == "ReluBackward0":
                 self._relu(line, node)
         if line.count >= _LATE:
@@ -212,6 +214,9 @@ class LossSizes(Observer):
             majority = _majority(line)
             if majority is not None:
                 self.facts.add("majority_class", "", line.place, record=record, **majority)
+            missing = _missing_class(line)
+            if missing is not None:
+                self.facts.add("missing_class", "", line.place, record=record, **missing)
             self._find_dead(line, record)
 
     def _find_dead(self, line: _Line, record: Record) -> None:
@@ -231,6 +236,7 @@ class LossSizes(Observer):
 
 _MOST_LINES = 16
 _FLAT, _FAR = 0.05, 20.0  # of the spread of targets: that of predictions, and the mean of targets
+_FEW, _EACH = 64, 20  # classes, and labels for each of them: those that none has are named
 _SHARE = 0.9  # of the labels: the majority
 _BATCH = 8  # samples
 _LOOKS = 2  # late looks
@@ -260,6 +266,19 @@ def _majority(line: _Line) -> dict[str, Any] | None:
     if not others or share < _SHARE or {*line.predicted[-_LOOKS:]} != {label}:
         return None
     return {"label": label, "share": share}
+
+
+def _missing_class(line: _Line) -> dict[str, Any] | None:
+    """Return the first class that no label has, of few ones, and many labels."""
+    absent = sorted(set(range(line.classes)) - set(line.labels))
+    labels = line.labels.total()
+    if not absent or not 2 < line.classes <= _FEW or labels < _EACH * line.classes:
+        return None
+    if 2 * len(absent) > line.classes:  # the head has more outputs than there are classes
+        return None
+    return {
+        "class": absent[0], "missing": len(absent), "classes": line.classes, "labels": labels,
+    }  # fmt: skip
 
 
 def _summed(node: Node | None) -> tuple[int | None, bool]:

@@ -480,3 +480,51 @@ def test_a_whole_transformer_without_a_mask_is_a_note_once():
     [row] = found(Whole(), inputs, "causal_mask")
     assert row.message.startswith("'net' (Transformer) gets no tgt_mask")
     assert found(Whole(tgt_mask=HIDE), inputs, "causal_mask") == []
+
+
+class Overwritten(Lost):
+    def forward(self, x):
+        h = torch.relu(self.a(x))
+        y = self.drop(h)
+        y = torch.relu(self.b(h))
+        return y + x
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.1)
+
+
+class Read(Overwritten):
+    def forward(self, x):
+        y = self.drop(x)
+        y = torch.relu(self.b(y)) + self.a(x)
+        return y + x
+
+
+class Added(Lost):
+    def forward(self, x):
+        y = self.a(x)
+        y.add(x)
+        return self.b(y)
+
+
+class Collected(Lost):
+    def forward(self, x):
+        seen = set()
+        seen.add("a")
+        return self.b(self.a(x))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Overwritten, ["the result of `self.drop` at "]),
+        (Read, []),
+        (Added, ["`add` at "]),
+        (Collected, []),
+    ],
+)
+def test_results_that_are_lost_in_a_forward_are_found(kind, words):
+    rows = found(kind(), torch.randn(4, 8), "discarded_result")
+    assert len(rows) == len(words)
+    assert all(row.message.startswith(text) for row, text in zip(rows, words, strict=True))

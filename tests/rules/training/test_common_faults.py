@@ -388,9 +388,8 @@ def with_evaluation(scale, *, passes=1):
 @pytest.mark.parametrize(("scale", "is_found"), [(255.0, True), (0.01, True), (3.0, False)])
 def test_inputs_of_another_size_in_an_evaluation_are_named(scale, is_found):
     found = findings(judged(with_evaluation(scale)), "loss_size")
-    assert [
-        one.startswith("inputs of 'model' without gradients are not scaled as in ") for one in found
-    ] == ([True] * is_found)
+    start = "in evaluations, the inputs of 'model' are not scaled as in training: "
+    assert [one.startswith(start) for one in found] == [True] * is_found
 
 
 @pytest.mark.parametrize(("passes", "many"), [(1, 1), (20, 0)])
@@ -512,6 +511,37 @@ def test_a_column_of_the_inputs_that_never_varies_is_a_note(value, many):
         "column 4 of the inputs of 'model' is constant: it has the value -7.5 in all 48 samples "
         "that were looked at"
     ]
+
+
+def without_last(step):
+    x = torch.randn(40, 10)
+    return x, x[:, :3].argmax(1)
+
+
+@pytest.mark.parametrize(("outputs", "many"), [(4, 1), (3, 0), (12, 0)])
+def test_a_class_that_no_label_has_is_a_note(outputs, many):
+    train = training(lambda: Model(outputs), F.cross_entropy, without_last, steps=40)
+    found = [one for one in findings(judged(train), "loss_size") if "no label of class" in one]
+    assert len(found) == many
+    if many:
+        assert found[0].startswith("no label of class 3 of the 4 outputs of cross_entropy is among")
+
+
+@pytest.mark.parametrize(("learns", "many"), [(False, 1), (True, 0)])
+def test_a_loss_that_ends_at_that_of_a_guess_is_told(learns, many):
+    def batch(step):
+        x, y = classes(step, 64)
+        return x, y if learns else torch.randint(0, 3, (64,))
+
+    def wide_model():
+        return wide(2.0)
+
+    train = training(
+        wide_model, F.cross_entropy, batch, steps=120,
+        optimizer_of=lambda p: torch.optim.Adam(p, lr=1e-2),
+    )  # fmt: skip
+    found = [one for one in findings(judged(train), "loss_falls") if "ln(3)" in one]
+    assert len(found) == many
 
 
 # Samples of a validation

@@ -44,6 +44,7 @@ _METHODS = frozenset({
     "detach", "softmax", "log_softmax", "sigmoid", "tanh", "flatten", "tril", "triu", "nan_to_num",
     "expand_as", "view_as", "swapaxes", "squeeze", "transpose", "reshape", "fill_diagonal",
 })  # fmt: skip
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "matmul", "pow"})
 # The same as functions of torch and torch.nn.functional.
 _FUNCTIONS = _METHODS | {
     "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
@@ -311,8 +312,22 @@ def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
             is_pure = name in _FUNCTIONS and not _passes_true(call)
         else:
             is_pure = name in _METHODS and not inspect.ismodule(module)
+            # Sets have a method of this name too.
+            is_pure |= name in _ARITHMETIC and ast.unparse(owner) in _computed(definition)
         if is_pure:
             yield name, _place(function, call.lineno)
+
+
+def _computed(definition: ast.FunctionDef | ast.AsyncFunctionDef | None) -> set[str]:
+    """Return the variables that a function gives the result of a module or of arithmetic."""
+    found = set()
+    for node in ast.walk(definition) if definition is not None else ():
+        name, value = _alone(node) if isinstance(node, ast.stmt) else ("", None)
+        called = value.func if isinstance(value, ast.Call) else None
+        of_self = isinstance(called, ast.Attribute) and _is_name(called.value, "self")
+        if name and (of_self or isinstance(value, ast.BinOp)):
+            found.add(name)
+    return found
 
 
 def _lost_calls(
@@ -347,6 +362,42 @@ def _lost_calls(
         function = call.func if isinstance(call, ast.Call) else None
         if isinstance(function, ast.Attribute) and _is_name(function.value, "self"):
             yield function.attr, variable, call.lineno
+    if not hooks and not read & {"locals", "vars"}:
+        yield from _overwritten_calls(definition)
+
+
+def _overwritten_calls(
+    definition: ast.FunctionDef | ast.AsyncFunctionDef,
+) -> Iterator[tuple[str, str, int]]:
+    """Yield the calls of attributes of `self` whose variable gets another value before it is read.
+
+    Only within one list of statements: attribute, variable and line.
+    """
+    for node in ast.walk(definition):
+        found = getattr(node, "body", None)
+        block: list[ast.stmt] = found if isinstance(found, list) else []
+        for number, statement in enumerate(block):
+            variable, call = _alone(statement)
+            function = call.func if isinstance(call, ast.Call) else None
+            if not isinstance(function, ast.Attribute) or not _is_name(function.value, "self"):
+                continue
+            for later in block[number + 1 :]:
+                names = [n for n in ast.walk(later) if isinstance(n, ast.Name) and n.id == variable]
+                if any(not isinstance(one.ctx, ast.Store) for one in names):
+                    break
+                if names:
+                    if _alone(later)[0] == variable:
+                        yield function.attr, variable, statement.lineno
+                    break
+
+
+def _alone(statement: ast.stmt) -> tuple[str, ast.expr | None]:
+    """Return the name that an assignment gives alone, and its value."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and not target.id.startswith("_"):
+            return target.id, statement.value
+    return "", None
 
 
 def _lost_names(function: FunctionType) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,8 @@ _OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself makes 
 
 def fingerprint(rule: str, target: str, kind: str) -> str:
     """Return a hash that depends on the rule, target and kind, not on values or line numbers."""
-    return hashlib.sha256(f"{rule}|{target}|{kind}".encode()).hexdigest()[:16]
+    told = f"{rule}|{target}|{kind}".encode(errors="surrogatepass")  # as names of modules may be
+    return hashlib.sha256(told).hexdigest()[:16]
 
 
 def judge_report(

@@ -26,7 +26,7 @@ OTHERS = {
     "engine/diff/exchange.py": {"_save": "writes the same in another format"},
     "engine/diff/weights.py": {"_equal": "compares bits then, which tells it"},
     "engine/distributed.py": {"_received": "a message of another rank"},
-    "engine/gradient_path/tracer.py": {"_storage_key": "reads an address"},
+    "engine/gradient_path/carried_cuts.py": {"_storage_key": "reads an address"},
     "engine/observe/edges.py": {
         "_storage_of": "reads an address", "_version_of": "reads a count",
         "_input": "reads addresses", "_output": "reads addresses",

@@ -236,6 +236,7 @@ class LossSizes(Observer):
 
 _MOST_LINES = 16
 _FLAT, _FAR = 0.05, 20.0  # of the spread of targets: that of predictions, and the mean of targets
+_SPECIAL = {0, 1}
 _FEW, _EACH = 64, 20  # classes, and labels for each of them: those that none has are named
 _SHARE = 0.9  # of the labels: the majority
 _BATCH = 8  # samples
@@ -274,7 +275,8 @@ def _missing_class(line: _Line) -> dict[str, Any] | None:
     labels = line.labels.total()
     if not absent or not 2 < line.classes <= _FEW or labels < _EACH * line.classes:
         return None
-    if 2 * len(absent) > line.classes:  # the head has more outputs than there are classes
+    # The head may have more outputs than there are classes, and the first may be special tokens.
+    if 2 * len(absent) > line.classes or set(absent) <= _SPECIAL:
         return None
     return {
         "class": absent[0], "missing": len(absent), "classes": line.classes, "labels": labels,

@@ -290,6 +290,16 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _surrogate(fact: ScriptFact) -> tuple[str, str]:
+    pick, other = fact.values["pick"], "max" if fact.values["pick"] == "min" else "min"
+    what = "negative objectives" if fact.values["loss"] else "objectives"
+    return (
+        f"the loss takes the {pick} of the {what} with the ratio and with the clipped ratio: large "
+        "steps of the policy are not clipped",
+        f"take the {other}: the loss is `-torch.min(ratio * advantage, clipped * advantage)`",
+    )
+
+
 def _over_samples(fact: ScriptFact) -> tuple[str, str]:
     rows, classes = fact.values["shape"]
     return (
@@ -313,6 +323,7 @@ _SENTENCES = {
     "dropped": _dropped,
     "signs": _signs,
     "over_samples": _over_samples,
+    "surrogate": _surrogate,
     "masked_mean": _masked_mean,
     "single_norm": _single_norm,
     "regression": _regression,

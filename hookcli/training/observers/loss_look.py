@@ -23,12 +23,6 @@ from hookcli.engine.probes.trainability.graph_patterns import (
     GraphPatterns,
     linear_pairs,
 )
-from hookcli.engine.probes.trainability.graph_shapes import (
-    BROADCASTS,
-    CLASSES,
-    RESHAPED,
-    GraphShapes,
-)
 from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
@@ -36,6 +30,12 @@ from hookcli.engine.probes.trainability.loss_graph import (
     LossGraph,
     Node,
     nodes_behind,
+)
+from hookcli.engine.probes.trainability.shapes.graph_shapes import (
+    BROADCASTS,
+    CLASSES,
+    RESHAPED,
+    GraphShapes,
 )
 from hookcli.engine.probes.trainability.unregistered import (
     PROBE,
@@ -56,6 +56,7 @@ from hookcli.training.observers.loss_inputs import (
     target_scale,
 )
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.observers.surrogate import surrogate
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
@@ -204,7 +205,7 @@ class LossLook(Observer):
                     continue
                 if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
                     self.facts.add("loss_values", more[0], place, **more[1])
-        for whole in (negated, over_samples):
+        for whole in (negated, over_samples, surrogate):
             turned = whole(start)
             if turned is not None:
                 self.facts.add("loss_values", turned[0], place, **turned[1])

@@ -486,6 +486,39 @@ def test_a_softmax_over_the_samples_is_named(dim, many):
     assert ["over dimension 0, the samples" in one for one in found] == [True] * many
 
 
+def policy_loss(pick, outer, inner):
+    """A clipped surrogate; `pick` is torch.min or torch.max, the others are signs."""
+
+    def loss(logits, y):
+        old = torch.log_softmax(logits.detach() * 0.9, 1).gather(1, y[:, None])[:, 0]
+        now = torch.log_softmax(logits, 1).gather(1, y[:, None])[:, 0]
+        ratio, advantage = (now - old).exp(), torch.linspace(-1, 1, len(y))
+        clipped = ratio.clamp(0.8, 1.2)
+        if inner < 0:
+            return outer * pick(-ratio * advantage, -clipped * advantage).mean() + 0.1
+        return outer * pick(ratio * advantage, clipped * advantage).mean() + 0.1
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("pick", "outer", "inner", "is_found"),
+    [
+        (torch.min, -1, 1, False),
+        (torch.max, 1, -1, False),
+        (torch.min, 1, -1, True),
+        (torch.max, -1, 1, True),
+    ],
+)
+def test_the_surrogate_of_a_policy_is_the_smaller_objective(pick, outer, inner, is_found):
+    found = findings(
+        judged(training(lambda: Model(3), policy_loss(pick, outer, inner), classes)), "loss_values"
+    )
+    assert ["with the ratio and with the clipped ratio" in one for one in found] == (
+        [True] * is_found
+    )
+
+
 def test_a_pooling_over_samples_is_no_softmax_of_classes():
     def pooled(x):
         return (torch.softmax(x, 0) * x).sum(0, keepdim=True)

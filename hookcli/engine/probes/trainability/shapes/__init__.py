@@ -1,0 +1,1 @@
+"""Shapes in the autograd graph of a loss that show a mistake."""

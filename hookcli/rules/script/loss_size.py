@@ -215,7 +215,7 @@ RULE = Rule(
     computes="Looks at the graph of the loss, in the first three backward passes of each line and "
     "in one of ten, of a hundred and so on. Fails if the predictions of a regression differ by "
     "less than a twentieth of the targets, whose mean is twenty times as large as their standard "
-    "deviation; if at least 90 % of the labels of cross_entropy are one class, and it is the "
+    "deviation; if at least 85 % of the labels of cross_entropy are one class, and it is the "
     "prediction for all samples; or if at least 95 % of the units of a ReLU are zero for the whole "
     "batch, and at most half were at first: in the last two looks each. That a step adds the "
     "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "

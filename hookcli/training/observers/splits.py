@@ -15,7 +15,7 @@ from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
-_MOST = 1 << 22  # samples of a data set
+_MOST = 1 << 21  # samples of a data set
 _HELD_OUT = re.compile(r"val|test|dev|eval|hold|held")
 
 
@@ -58,9 +58,11 @@ class Splits(Observer):
         if pair in self._compared or not _HELD_OUT.search(name.lower()):
             return
         self._compared.add(pair)
-        (first, ours), (second, theirs) = _samples_of(trained), _samples_of(other)
         self.facts.look(*self.kinds)
-        if first is not second or ours is None or theirs is None:
+        if _whole(trained.dataset) is not _whole(other.dataset):
+            return
+        ours, theirs = _samples_of(trained), _samples_of(other)
+        if ours is None or theirs is None:
             return
         both = len(ours & theirs)
         if both:
@@ -68,8 +70,15 @@ class Splits(Observer):
             self.facts.add("overlapping_split", name, place, of=own, samples=both, all=len(theirs))
 
 
-def _samples_of(loader: Any) -> tuple[Any, set[int] | None]:
-    """Return the whole data set of a loader, and the numbers of its samples, if they are known."""
+def _whole(data: Any) -> Any:
+    """Return the data set of which another one is a subset."""
+    while type(data) is Subset:
+        data = data.dataset
+    return data
+
+
+def _samples_of(loader: Any) -> set[int] | None:
+    """Return the numbers of a loader's samples in the whole data set; None if not known."""
     data, sampler = loader.dataset, getattr(loader, "sampler", None)
     chosen = getattr(sampler, "indices", None)  # of SubsetRandomSampler
     numbers = _as_numbers(chosen if chosen is not None else _range_of(data))
@@ -77,7 +86,7 @@ def _samples_of(loader: Any) -> tuple[Any, set[int] | None]:
         outer = list(data.indices)
         numbers = {int(outer[i]) for i in numbers if 0 <= i < len(outer)}
         data = data.dataset
-    return data, numbers
+    return numbers
 
 
 def _range_of(data: Any) -> Iterable[int] | None:

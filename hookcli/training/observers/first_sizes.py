@@ -21,7 +21,7 @@ from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
 _MOST = 1 << 24  # elements of a tensor that is read
-_MOST_LINES = 8
+_MOST_LINES, _MOST_PASSES = 8, 64
 _LARGE = 20.0  # root mean square of the inputs of a layer
 _SMALL = 0.01  # the same, of inputs that are scaled twice
 _MOST_SIZES = 3  # backward passes at which the inputs of a root are looked at
@@ -87,6 +87,7 @@ class FirstSizes(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self._passes = 0  # backward passes
         self._lines: set[Any] = set()
         self._stepped: set[int] = set()  # ids of the models that were trained
         self._trained: dict[int, list[InputSize]] = {}  # by the ids of roots: sizes of inputs
@@ -95,7 +96,8 @@ class FirstSizes(Observer):
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss of a line's first pass."""
-        for key, root in self.seen.roots.items():
+        self._passes += 1
+        for key, root in self.seen.roots.items() if self._passes <= _MOST_PASSES else ():
             sizes = self._trained.setdefault(key, [])
             if root.recent and len(sizes) < _MOST_SIZES:
                 size = input_size(root.recent[-1].args)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.probes.trainability.graph_patterns import input_of, weight_of
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
 from hookcli.models import module_tree, places
 from hookcli.rules.gradients.wide_weights import WIDE, usual_deviation
@@ -29,12 +30,11 @@ _APART, _UNIT = 20.0, 0.05  # times the size in training, which counts as 0.05 a
 _MOST_COLUMNS, _SAMPLES = 512, 24  # of inputs whose columns are compared
 _FEW = 2  # columns that never vary
 _FAR = 6.0  # times the loss of a guess
-# Operators of layers: which argument the input is, the attribute that keeps it, and the weight's.
+# Operators of layers, with the attribute that keeps the input.
 _LAYERS = {
-    "AddmmBackward0": (1, "_saved_mat1", 2),
-    "MmBackward0": (0, "_saved_self", 1),
-    "LinearBackward0": (0, "_saved_input", 1),
-    "ConvolutionBackward0": (0, "_saved_input", 1),
+    "AddmmBackward0": "_saved_mat1",
+    "MmBackward0": "_saved_self",
+    "ConvolutionBackward0": "_saved_input",
 }
 
 
@@ -174,24 +174,19 @@ def _inputs(nodes: Sequence[Node]) -> Iterator[tuple[int, dict[str, Any]]]:
     for node in nodes:
         if node.name() not in _LAYERS:
             continue
-        argument, kept, weight = _LAYERS[node.name()]
-        following = node.next_functions
-        if len(following) <= max(argument, weight) or following[argument][0] is not None:
+        if node.next_functions[input_of(node)][0] is not None:
             continue
-        parameter = following[weight][0]
-        while parameter is not None and parameter.name() in ("TBackward0", "TransposeBackward0"):
-            parameter = parameter.next_functions[0][0]
-        variable = getattr(parameter, "variable", None)
+        weight = weight_of(node)
         try:
-            given = getattr(node, kept)
+            given = getattr(node, _LAYERS[node.name()])
         except RuntimeError:  # it was changed in place
             continue
-        if variable is None or given is None or not _is_read(given):
+        if weight is None or given is None or not _is_read(given):
             continue
         values = given.detach().float()
         size = float(values.square().mean().sqrt())
         if math.isfinite(size) and (size > _LARGE or 0 < size < _SMALL):
-            yield id(variable), {
+            yield id(weight), {
                 "size": size, "low": float(values.min()), "high": float(values.max()),
                 "mean": float(values.mean()), "std": float(values.std(unbiased=False)),
             }  # fmt: skip

@@ -6,7 +6,7 @@ Each function looks at one node of autograd, and returns the name of what it has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -276,20 +276,18 @@ _ONWARDS = SAME_VALUES | {"LogBackward0", "AddBackward0", "ClampBackward1", "Cla
 _PICKED = {"GatherBackward0", "IndexBackward0", "NllLossBackward0"}
 
 
-def over_samples(start: torch.Tensor) -> Finding:
+def over_samples(nodes: Sequence[Node]) -> Finding:
     """Return that a softmax is over dimension 0, and one of its classes is picked for each row.
 
     Shares over a set, as of a pooling, are multiplied with its elements instead.
     """
-    nodes = list(nodes_behind(start))
+    softmaxes = [one for one in nodes if one.name() in ("SoftmaxBackward0", "LogSoftmaxBackward0")]
     users: dict[Node, list[Node]] = {}
-    for node in nodes:
+    for node in nodes if softmaxes else ():
         for before, _ in node.next_functions:
             if before is not None:
                 users.setdefault(before, []).append(node)
-    for node in nodes:
-        if node.name() not in ("SoftmaxBackward0", "LogSoftmaxBackward0"):
-            continue
+    for node in softmaxes:
         result = node._saved_result
         if result.dim() != 2 or signed(node._saved_dim) % 2 or min(result.shape) < 2:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -190,7 +191,8 @@ class LossLook(Observer):
     # WeightValues that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
-        for node in nodes_behind(start):
+        nodes = list(nodes_behind(start))
+        for node in nodes:
             try:
                 found = _VALUES[node.name()](node) if node.name() in _VALUES else None
             except RuntimeError:  # what it saved was changed in place
@@ -205,10 +207,14 @@ class LossLook(Observer):
                     continue
                 if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
                     self.facts.add("loss_values", more[0], place, **more[1])
-        for whole in (negated, over_samples, surrogate):
-            turned = whole(start)
-            if turned is not None:
-                self.facts.add("loss_values", turned[0], place, **turned[1])
+        wholes = partial(negated, start), partial(over_samples, nodes), partial(surrogate, start)
+        for look_at_whole in wholes:
+            try:
+                one = look_at_whole()
+            except RuntimeError:  # what a node saved was changed in place
+                continue
+            if one is not None:
+                self.facts.add("loss_values", one[0], place, **one[1])
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""

@@ -519,6 +519,29 @@ def test_the_surrogate_of_a_policy_is_the_smaller_objective(pick, outer, inner, 
     )
 
 
+def test_a_softmax_that_is_changed_in_place_ends_no_look():
+    def train():
+        model = Model(3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(6):
+            x, y = classes(step)
+            probabilities = torch.softmax(model(x), 0)
+            loss = picked(probabilities, y)
+            optimizer.zero_grad()
+            if step == 2:
+                with torch.no_grad():
+                    probabilities.add_(1)
+                with pytest.raises(RuntimeError, match="inplace operation"):
+                    loss.backward()
+                continue
+            loss.backward()
+            optimizer.step()
+
+    report = judged(train)
+    assert not [one for one in report.warnings if "left out" in one]
+    assert len(findings(report, "loss_values")) == 1
+
+
 def test_a_pooling_over_samples_is_no_softmax_of_classes():
     def pooled(x):
         return (torch.softmax(x, 0) * x).sum(0, keepdim=True)

@@ -354,7 +354,7 @@ def _linear_model(
         elif node.name() not in _OF_LINEAR_MAPS:
             return
     chain = _chain_of(layers)
-    shapes = [tuple(one.shape) for node in chain if (one := _weight_of(node)) is not None]
+    shapes = [tuple(one.shape) for node in chain if (one := weight_of(node)) is not None]
     if len(shapes) < 2 or len(shapes) < len(chain):
         return
     narrow = min(shapes[-1][1], shapes[0][0])  # the first layer is the farthest from the loss
@@ -370,7 +370,7 @@ def _chain_of(layers: list[Node]) -> list[Node]:
     """Return layers each of which gets the result of the next one, from the last layer on."""
     known, chain = set(layers), layers[:1]
     for layer in chain:  # grows meanwhile
-        todo = [layer.next_functions[_input_of(layer)][0]]
+        todo = [layer.next_functions[input_of(layer)][0]]
         for node in todo:  # grows meanwhile
             if node in known:
                 chain += [node] if node not in chain else []
@@ -380,12 +380,12 @@ def _chain_of(layers: list[Node]) -> list[Node]:
     return chain
 
 
-def _input_of(layer: Node) -> int:
+def input_of(layer: Node) -> int:
     """Return which argument of a linear layer or a convolution is its input."""
     return LINEAR[layer.name()][0] if layer.name() in LINEAR else 0
 
 
-def _weight_of(node: Node) -> torch.Tensor | None:
+def weight_of(node: Node) -> torch.Tensor | None:
     """Return the trainable weight of a linear layer or a convolution."""
     if node.name() in LINEAR:
         return _weight(node)

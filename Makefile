@@ -102,7 +102,7 @@ versions: $(READY)
 
 # Write generated pages, the outputs of examples and the picture; then build the site in build/site.
 docs: $(READY)
-	UPDATE_DOCS=1 $(BIN)/pytest -q $(DOCS)
+	UPDATE_DOCS=1 $(BIN)/pytest -q --whole $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo 'Open build/site/index.html, or serve it with its search: python3 -m http.server -d build/site'
 

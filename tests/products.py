@@ -89,20 +89,34 @@ LISTS: dict[str, int] = {
     "tests/training/script/test_waiting.py::"
     "test_a_report_has_the_status_of_a_process_that_ends_otherwise_than_its_script": 3,
     "tests/training/test_children.py::test_what_was_seen_of_a_process_that_is_killed_is_kept": 2,
+    # Pages of documentation; `make nightly` and `make docs` run all of their examples.
+    "tests/docs/test_examples.py::test_console_blocks_show_what_comes_out": 2,
+    "tests/browser/test_without_scripts.py::test_the_tables_are_seen_where_no_script_runs": 3,
+    "tests/browser/test_without_scripts.py::test_no_cell_is_cut_on_paper_where_no_script_runs": 2,
+    "tests/snapshot/test_snapshot.py::test_every_sample_passes_its_own_snapshot": 3,
+    "tests/snapshot/test_snapshot.py::test_a_change_is_told_from_what_to_what": 3,
+    "tests/cli/test_bad_input.py::test_a_mistake_is_said_in_three_lines": 3,
+    "tests/worker/test_sabotage.py::test_sabotage_is_the_models_failure": 3,
+    "tests/training/script/test_waiting.py::"
+    "test_an_end_that_python_does_not_see_has_its_status_and_a_report": 3,
+    "tests/test_tree.py::test_a_session_that_leaves_a_file_fails": 2,
+    "tests/test_layers.py::test_a_run_loads_no_torch_in_the_parent": 2,
+    "tests/config/test_values_everywhere.py::test_an_unusual_value_is_read_or_refused": 2,
+    "tests/distributed/test_hooks.py::test_what_a_hook_costs_and_gives": 2,
     # Each compiles a model several times.
     "tests/engine/test_compiled_layers.py::"
     "test_figures_are_those_of_the_model_without_the_compiler": 3,
     "tests/hooks/traced/test_traced_layers.py::"
-    "test_norms_are_those_of_hooks_without_the_compiler": 3,
+    "test_norms_are_those_of_hooks_without_the_compiler": 9,
     "tests/training/compiled/test_compiled_modes.py::"
-    "test_layers_have_the_figures_of_the_training_without_the_compiler": 3,
+    "test_layers_have_the_figures_of_the_training_without_the_compiler": 6,
     "tests/engine/test_odd_models.py::test_fake_rows_equal_real_hooks_attached_by_hand": 2,
     "tests/engine/test_odd_models_gradients.py::test_gradients_are_those_of_plain_pytorch": 2,
     "tests/engine/test_odd_models_gradients.py::"
     "test_hooks_fire_in_the_same_order_under_fake_tensors": 4,
     "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 6,
-    "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 6,
-    "tests/formats/test_hostile_time.py::test_a_long_name_is_drawn_in_every_format": 6,
+    "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 12,
+    "tests/formats/test_hostile_time.py::test_a_long_name_is_drawn_in_every_format": 12,
     "tests/forked/test_forked.py::test_both_ways_give_the_same": 6,
     "tests/hooks/test_kinds.py::test_an_interruption_by_the_hook_itself_leaves_nothing_behind": 6,
     "tests/models/torchscript/test_architectures.py::test_an_architecture_traced": 6,
@@ -116,7 +130,6 @@ LISTS: dict[str, int] = {
     "tests/training/test_fail_open.py::test_a_fault_in_any_function_changes_nothing": 5,
     "tests/cli/watch/test_watch.py::test_a_run_is_a_fresh_run": 2,
     "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 5,
-    "tests/training/test_signals.py::test_what_a_handler_raises_is_the_scripts": 2,
     "tests/test_other_systems.py::test_a_worker_needs_nothing_of_linux": 3,
     "tests/training/script/test_interrupts.py::"
     "test_a_signal_at_any_moment_of_the_end_changes_nothing": 2,
@@ -135,6 +148,26 @@ LISTS: dict[str, int] = {
 
 # Tests that run at night only, each with what holds nearly the same on a push.
 NIGHTLY: dict[str, str] = {
+    "tests/training/test_signals.py::test_what_a_handler_raises_is_the_scripts": (
+        "the other tests of its file"
+    ),
+    "tests/training/script/test_real_torch.py::test_a_training_is_the_same_and_has_a_report": (
+        "tests/training/test_scripts.py, whose scripts are compared with plain Python too"
+    ),
+    "tests/rules/test_steady.py::test_the_hash_seed_of_the_command_changes_nothing": (
+        "test_the_same_bytes_each_time of its file"
+    ),
+    "tests/test_other_systems.py::test_no_module_needs_posix_when_it_is_imported": (
+        "test_every_module_is_imported_without_what_windows_lacks of its file"
+    ),
+    "tests/training/compiled/test_compiled_modes.py::"
+    "test_without_a_batch_compiled_code_names_the_layer": (
+        "test_the_layer_that_makes_nan_is_named_with_its_operator of its file"
+    ),
+    "tests/training/non_finite/test_save_step.py::"
+    "test_the_command_of_the_report_repeats_the_step": (
+        "tests/training/spikes/test_commands.py, which repeats the step of a spike"
+    ),
     "tests/worker/test_breakpoint.py::test_the_time_at_the_prompt_does_not_count": (
         "the other tests of its file"
     ),
@@ -165,7 +198,7 @@ NIGHTLY: dict[str, str] = {
     "tests/training/non_finite/test_save_step.py::"
     "test_a_training_with_nan_is_the_same_with_hookcli": ("the other tests of its file"),
     "tests/rules/test_steady.py::test_sets_and_dicts_have_one_order_in_every_process": (
-        "test_the_hash_seed_of_the_command_changes_nothing of its file"
+        "test_the_same_bytes_each_time of its file"
     ),
     "tests/report/test_extremes.py::test_a_number_is_read_if_and_only_if_it_is_in_its_range": (
         "the other tests of its file; `make nightly` runs tests.report.extremes"

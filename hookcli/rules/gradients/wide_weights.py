@@ -32,7 +32,7 @@ def wide_weights(report: Report) -> tuple[str, str] | None:
         "that of torch's initialization"
     )
     if len(wide) > 1:
-        clause += f", and {len(wide) - 1} more weights one of more than {WIDE:g} times"
+        clause += f"; {len(wide) - 1} more weights are more than {WIDE:g} times as large"
     return name, clause
 
 

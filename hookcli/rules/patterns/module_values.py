@@ -103,7 +103,7 @@ def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
         names = join_names([f"'{name}'" for name, _ in rows], _NAMED)
         message = (
             f"{names} {'drops' if len(rows) == 1 else 'drop'} {p:.0%} of the values: p is the "
-            "probability of a value to be dropped, not to be kept"
+            "probability of dropping a value, not of keeping it"
         )
         yield RuleFinding(
             "fail", rows[0][0], f"dropout {p:g}", message, p, _DROPPED, rows[0][1]["place"],

@@ -106,7 +106,7 @@ def _settings(report: Report, options: Options) -> Iterator[RuleFinding]:
         if value["is_stored"]:
             message = (
                 f"the argument '{argument}' of {kind} has no effect: nothing reads "
-                f"`self.{argument}`, which keeps it"
+                f"`self.{argument}`, where it is stored"
             )
         yield RuleFinding(
             "fail", name, f"{kind}.{argument}", message, place=value["place"], severity="note",

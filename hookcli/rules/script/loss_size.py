@@ -183,10 +183,10 @@ def _column(fact: ScriptFact) -> tuple[str, str]:
 
 def _missing(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
-    more = f" and {values['missing'] - 1:,} more" if values["missing"] > 1 else ""
+    more = f" or one of {values['missing'] - 1:,} more classes" if values["missing"] > 1 else ""
     return (
-        f"no label of class {values['class']}{more} of the {values['classes']:,} outputs of "
-        f"cross_entropy is among the {values['labels']:,} labels that were looked at",
+        f"no label is class {values['class']}{more}: {values['labels']:,} labels were looked at, "
+        f"and cross_entropy has {values['classes']:,} classes",
         "shuffle before the data is split, and check whether labels begin with 0",
     )
 

@@ -119,7 +119,7 @@ def line_of(text):
         (
             Stored(),
             f"the argument '{STORED}' of Stored has no effect: nothing reads `self.{STORED}`, "
-            "which keeps it",
+            "where it is stored",
             "        self.kl_weight = kl_weight",
         ),
         (

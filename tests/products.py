@@ -113,7 +113,7 @@ LISTS: dict[str, int] = {
     "tests/engine/test_odd_models.py::test_fake_rows_equal_real_hooks_attached_by_hand": 2,
     "tests/engine/test_odd_models_gradients.py::test_gradients_are_those_of_plain_pytorch": 2,
     "tests/engine/test_odd_models_gradients.py::"
-    "test_hooks_fire_in_the_same_order_under_fake_tensors": 4,
+    "test_hooks_fire_in_the_same_order_under_fake_tensors": 8,
     "tests/faults/test_at_once.py::test_commands_at_once_write_whole_files": 6,
     "tests/faults/test_matrix.py::test_a_command_copes_with_what_it_inherits": 12,
     "tests/formats/test_hostile_time.py::test_a_long_name_is_drawn_in_every_format": 12,
@@ -132,9 +132,9 @@ LISTS: dict[str, int] = {
     "tests/worker/test_harmless.py::test_a_hostile_model_that_runs_is_reported": 5,
     "tests/test_other_systems.py::test_a_worker_needs_nothing_of_linux": 3,
     "tests/training/script/test_interrupts.py::"
-    "test_a_signal_at_any_moment_of_the_end_changes_nothing": 2,
+    "test_a_signal_at_any_moment_of_the_end_changes_nothing": 4,
     "tests/rules/test_steady.py::test_processes_with_as_many_threads_agree": 2,
-    "tests/report/test_extremes.py::test_an_extreme_at_all_places_at_once_is_shown_or_refused": 3,
+    "tests/report/test_extremes.py::test_an_extreme_at_all_places_at_once_is_shown_or_refused": 6,
     "tests/faults/test_deep_graphs.py::test_a_deep_graph_is_freed_without_a_deep_stack": 2,
     "tests/training/script/test_waiting.py::test_ctrl_c_has_the_status_that_python_gives": 2,
     # Pages in a browser.

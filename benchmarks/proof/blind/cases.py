@@ -11,7 +11,9 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 HALVES = ("tuning", "held_out")  # of the first set
 LATER = ("second", "third", "fourth", "fifth", "sixth")  # sets that were written later
-PARTS = (*HALVES, *LATER)
+SEVENTH = "seventh"  # it has halves too
+SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)
+PARTS = (*HALVES, *LATER, *SEVENTH_HALVES)
 _MARK = re.compile(r"# here\s*$")
 
 
@@ -42,11 +44,12 @@ class Case:
 
     @property
     def part(self):
-        """The part: of the first set it is a half, which only the name decides."""
+        """The part: of the first and the seventh set it is a half, which only the name decides."""
         first = self.path.relative_to(FOLDER).parts[0]
         if first in LATER:
             return first
-        return HALVES[hashlib.sha256(self.name.encode()).digest()[0] & 1]
+        halves = SEVENTH_HALVES if first == SEVENTH else HALVES
+        return halves[hashlib.sha256(self.name.encode()).digest()[0] & 1]
 
 
 def _field(text, name):
@@ -66,7 +69,8 @@ def read(path):
 
 def cases(part=None, kinds=("models", "trainings")):
     """Return the cases of a part, or all, by kind and name."""
-    folders = [folder / kind for kind in kinds for folder in (FOLDER, *map(FOLDER.joinpath, LATER))]
+    places = (FOLDER, *(FOLDER / name for name in (*LATER, SEVENTH)))
+    folders = [folder / kind for kind in kinds for folder in places]
     paths = [path for folder in folders for path in sorted(folder.glob("*/*.py"))]
     found = [read(path) for path in paths if path.stem != "__init__"]
     return [case for case in found if part is None or case.part == part]

@@ -3,7 +3,8 @@ r"""Residual-free network for tables with learnt embeddings of the categories.
 Source: https://github.com/LeoGrin/tabular-benchmark/issues/14
 Fault: The size of the output is appended to the hidden sizes, so the last hidden layer has one
     unit with a ReLU, and the head maps one number to one number.
-Cause: (bottleneck|squeez|narrow|only one|single|1).{0,40}(unit|hidden|neuron|feature|width|number)
+Cause: (bottleneck|squeez|narrow|only one|single|1).{0,40}(unit|hidden|neuron|feature|width
+    |number)
     |(width|size|units?|hidden).{0,40}(\b1\b|one|single|too (few|small|narrow))
     |(head|output).{0,40}(1 ?(->|to) ?1|Linear\(1, ?1\)|one (input|feature|number))
     |d_layers|d_out.{0,40}(hidden|append)

@@ -3,7 +3,7 @@ r"""Matching places of two pictures: coarse features with sine codes, mixed by l
 Source: https://github.com/zju3dv/LoFTR/issues/41
 Fault: The exponent of the sine code divides by d_model and then floors to a whole number, since
     `/ d_model // 2` is not `/ (d_model // 2)`; the frequencies fall off far too fast.
-Cause: (div_term|frequenc\w*|exponent|temperature|wavelength).{0,100}(wrong|floor|precedence|fast|high|//
+Cause: (div_term|frequenc\w*|exponent|wavelength).{0,99}(wrong|floor|precedence|fast|high|//
     |bracket|parenthes|collaps|vanish|zero|tiny)
     |(precedence|floor.?div|integer division|parenthes|bracket|//)
     |(positional?|position).{0,40}(code|encoding).{0,80}(constant|nearly|zero|wrong|useless|same)

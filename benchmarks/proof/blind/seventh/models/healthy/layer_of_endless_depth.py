@@ -1,6 +1,6 @@
 r"""Digit classifier whose one layer is applied until its state no longer moves.
 
-Source: https://github.com/locuslab/deq
+Source: https://implicit-layers-tutorial.org/deep_equilibrium_models/
 Odd: The search for the fixed point runs without gradients; only one more step is recorded, and a
     hook on its output solves the linear system of the implicit derivative.
 """
@@ -14,14 +14,11 @@ class Cell(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(channels, inner, 3, padding=1, bias=False)
         self.conv2 = nn.Conv2d(inner, channels, 3, padding=1, bias=False)
-        self.norm1, self.norm2 = nn.GroupNorm(4, inner), nn.GroupNorm(4, channels)
-        self.norm3 = nn.GroupNorm(4, channels)
-        nn.init.normal_(self.conv1.weight, std=0.01)
-        nn.init.normal_(self.conv2.weight, std=0.01)
+        nn.init.normal_(self.conv1.weight, std=0.02)
+        nn.init.normal_(self.conv2.weight, std=0.02)
 
     def forward(self, z, x):
-        y = self.norm1(torch.relu(self.conv1(z)))
-        return self.norm3(torch.relu(z + self.norm2(x + self.conv2(y))))
+        return torch.tanh(x + self.conv2(torch.relu(self.conv1(z))))
 
 
 def iterate(f, z, steps=25, damping=0.7):

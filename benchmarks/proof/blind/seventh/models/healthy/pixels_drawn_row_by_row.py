@@ -1,8 +1,8 @@
 r"""Levels of each pixel given the pixels above and to the left.
 
 Source: https://github.com/jzbontar/pixelcnn-pytorch
-Odd: The weights are multiplied by a mask in each call, so half of them have no gradient; the very
-    first pixel sees nothing but biases; the output has a class axis after the batch.
+Odd: The data of the weights are multiplied by a mask in each call, outside of the graph; the very
+    first pixel sees nothing but constants; the output has a class axis after the batch.
 """
 
 import torch

@@ -18,8 +18,9 @@ from hookcli.rules.activations.measured import (
     seen,
     where,
 )
+from hookcli.rules.gradients.zero_weights import is_zero_weight
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
-from hookcli.rules.select import matches
+from hookcli.rules.select import matches, owner
 from hookcli.text import counted
 
 _SHARE, _VALUES = 0.5, 8
@@ -67,10 +68,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped(UNREAD)
         return
     healthy = True
+    zero = {owner(row.name) for row in report.parameters if is_zero_weight(row)}
     for measurement in rows_of(report, DEAD):
         row = measurement.value
         share = row["dead"] / row["units"]
         chosen = any(matches(glob, measurement.target) for glob in options["at"])
+        if row.get("after") in zero:  # `grad_exists` tells whether later steps reach it
+            continue
         if chosen and share > options["share"] and is_certain(row, options):
             healthy = False
             yield _finding(report, measurement, share, options["share"])

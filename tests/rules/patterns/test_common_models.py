@@ -528,3 +528,38 @@ def test_results_that_are_lost_in_a_forward_are_found(kind, words):
     rows = found(kind(), torch.randn(4, 8), "discarded_result")
     assert len(rows) == len(words)
     assert all(row.message.startswith(text) for row, text in zip(rows, words, strict=True))
+
+
+# Softmaxes over one element
+
+
+class Softmax(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.function = nn.Conv1d(4, 1, 1), function
+        self.second = nn.Conv1d(4, 4, 1)
+
+    def forward(self, x):
+        return self.second(x) * self.function(self.first(x), self.second(x))
+
+
+ONE = {
+    "one channel": lambda one, many: one.softmax(1),
+    "the last element": lambda one, many: many[..., -1:].softmax(-1),
+    "a part": lambda one, many: (many.split([4, 1], -1)[1] / 3).softmax(-1),
+    "a mean": lambda one, many: many.mean(1, keepdim=True).softmax(1),
+    "a new dimension": lambda one, many: many.unsqueeze(1).softmax(1).squeeze(1),
+    "transposed": lambda one, many: one.transpose(1, 2).softmax(-1).transpose(1, 2),
+}
+SEVERAL = {
+    "one channel, along the positions": lambda one, many: one.softmax(-1),
+    "one query": lambda one, many: (many[:, :1] @ many.transpose(1, 2)).softmax(-1),
+    "one product": lambda one, many: (many[:, :, :1].mT @ many[:, :, :1]).softmax(-1),
+}
+
+
+@pytest.mark.parametrize("name", [*ONE, *SEVERAL])
+def test_a_softmax_over_a_dimension_that_always_has_one_element(name):
+    function = {**ONE, **SEVERAL}[name]
+    rows = found(Softmax(function), torch.randn(4, 4, 5), "normalizes_one_value")
+    assert ["is over one element" in row.message for row in rows] == [True] * (name in ONE)

@@ -148,10 +148,10 @@ def place_of(
     return call.name or "", call.index, (call.type, call.place)
 
 
-def shape_of_node(node: Node) -> tuple[int, ...] | None:
-    """Return the shape of what a node computed; None if it is not known."""
-    described = getattr(node, "_input_metadata", None)
-    return None if not described else tuple(int(size) for size in described[0].shape)
+def shape_of_node(node: Node, result: int = 0) -> tuple[int, ...] | None:
+    """Return the shape of a result of a node; None if it is not known."""
+    described = getattr(node, "_input_metadata", None) or ()
+    return tuple(map(int, described[result].shape)) if result < len(described) else None
 
 
 def signed(dim: int) -> int:

@@ -18,6 +18,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     shape_of_node,
     signed,
 )
+from hookcli.engine.probes.trainability.single_axis import is_single
 
 SOFTMAX = "SoftmaxBackward0"
 LINEAR = {"AddmmBackward0": (1, 2), "MmBackward0": (0, 1)}  # the arguments: input, weight
@@ -45,7 +46,7 @@ def softmaxes(
             continue
         result, dim = node._saved_result.detach(), dimension_of(node)
         dim = dim % max(1, result.dim())
-        if result.dim() and result.shape[dim] == 1 and _is_one_unit(node):
+        if result.dim() and result.shape[dim] == 1 and is_single(node.next_functions[0], dim):
             value = {"dim": dim, "shape": [*result.shape], "summed": None}
             yield node, value
             continue
@@ -53,15 +54,6 @@ def softmaxes(
             summed = _summed(node, result, dim, users)
             if summed is not None:
                 yield node, {"dim": dim, "shape": [*result.shape], "summed": summed}
-
-
-def _is_one_unit(softmax: Node) -> bool:
-    """Return whether a layer with one unit made the dimension of size 1 that is normalised."""
-    node, _ = softmax.next_functions[0]
-    while node is not None and node.name() in VIEWS:
-        node = node.next_functions[0][0]
-    shape = None if node is None else shape_of_node(node)
-    return shape is not None and shape[-1:] == (1,) and node.name() in LINEAR
 
 
 def _are_scores(softmax: Node) -> bool:

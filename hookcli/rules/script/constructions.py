@@ -8,7 +8,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
-from hookcli.rules.training.loss_falls import DECAY
+from hookcli.rules.training.flat_loss_reasons import DECAY
 from hookcli.rules.training.series import real, script_line
 from hookcli.text import counted, join_names
 

@@ -183,10 +183,12 @@ def _column(fact: ScriptFact) -> tuple[str, str]:
 
 def _missing(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
-    more = f" or one of {values['missing'] - 1:,} more classes" if values["missing"] > 1 else ""
+    others = values["missing"] - 1
+    who = f" and {others:,} more have" if others else " has"
+    low, high = values["seen"]
     return (
-        f"no label is class {values['class']}{more}: {values['labels']:,} labels were looked at, "
-        f"and cross_entropy has {values['classes']:,} classes",
+        f"class {values['class']}{who} no label: cross_entropy has {values['classes']:,} classes, "
+        f"and the {values['labels']:,} labels that were looked at are from {low} to {high}",
         "shuffle before the data is split, and check whether labels begin with 0",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Any
@@ -92,7 +92,7 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
     for row in training.updates:
         known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
         chosen = any(matches(glob, row.name) for glob in options["at"])
-        if known and chosen and row.name not in aside:
+        if known and chosen and row.name not in aside and not _is_just_reached(row.ratios):
             largest[row.name] = max(known)
             if row.name not in single:
                 usual[row.name] = median(known)
@@ -143,6 +143,15 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
         yield skipped(BEFORE_WARMUP)
         return
     yield from _judged(report, largest, usual, name, options)
+
+
+def _is_just_reached(ratios: Sequence[Any]) -> bool:
+    """Return whether only the last sampled step changed a parameter, as behind a zero weight.
+
+    The gradient is as small as what the first steps have made of that weight.
+    """
+    known = [real(ratio) or 0.0 for ratio in ratios]
+    return len(known) > 1 and known[-1] > 0 and not any(known[:-1])
 
 
 def _at_rate(training: TrainingInfo) -> str:
@@ -274,8 +283,9 @@ RULE = Rule(
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
     "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
-    "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
-    "parameters together must not be above `max` at any sampled step, unless the loss falls there; "
+    "judged: the largest must not be below `min`, unless only the last one changed the parameter, "
+    "nor the median above `max`. The ratio of all parameters together must not be above `max` at "
+    "any sampled step, unless the loss falls there; "
     "nor above 1 if more than 60 % of the last third of the losses, and their median by half, are "
     "above the loss of the first step; or if their mean is above it, and the largest twice; or if "
     "the loss is five times as large right after the step, and the median of the last third is "

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from statistics import median
 
 from hookcli.report.report import Report
-from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -17,13 +16,19 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
+from hookcli.rules.training.flat_loss_reasons import (
+    DECAY,
+    SMALL_STEP,
+    cause_of,
+    clipped_to,
+    reason_of_guess,
+    unrelated_targets,
+)
 from hookcli.rules.training.series import (
     Series,
     below,
     deviation,
-    largest_rate,
     middle,
-    real,
     script_line,
     series,
     thirds,
@@ -37,6 +42,7 @@ _LITTLE = 0.99  # a slow fall, as of small steps from a good start
 _SHORT = 200  # steps: a model that begins with a guess may still be near to it
 _RISES = -3.0
 _RISE = 1.1  # least factor
+_CLASSES, _GUESS = "loss_classes", 0.02  # a measurement, and how near the loss of a guess is
 NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
 _SAME, _NEARLY_ALL = 1e-3, 0.95  # of a norm, and of the steps
 _TIMES_EPS = 10.0  # a gradient below that is damped by a tenth or more
@@ -70,7 +76,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         is_slow = middle(late) > _FALL * middle(early)
         cause = None
         if is_slow and unfit(report, losses, options["steps"]) is None:
-            cause = _cause_of(report, report.training, tiny=_SMALL_STEP)
+            cause = cause_of(report, report.training, tiny=SMALL_STEP)
         if cause is not None:
             first, last = middle(early), middle(late)
             message = f"{cause[0]}, and the loss falls by {100 * (1 - last / first):.2g} % only"
@@ -79,7 +85,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
                 severity="note", advice=cause[1],
             )  # fmt: skip
             return
-        if (note := _stays_at_guess(report, late)) is not None:
+        if (note := _stays_at_guess(report, losses, late)) is not None:
             yield note
             return
         yield passed(f"the loss falls from {middle(early):.4g} to {middle(late):.4g}")
@@ -101,19 +107,24 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding("fail", "", "constant", message, last, first, place, advice=_CHECK)
         return
     if not _is_clear(early, late):
-        if (note := _stays_at_guess(report, late)) is not None:
+        if (note := _stays_at_guess(report, losses, late)) is not None:
             yield note
+            return
+        if (why := unrelated_targets(report)) is not None:
+            message = f"{why[0]}, and no fall of the loss is seen: {what}, {last:.4g} in the last"
+            yield RuleFinding(
+                "fail", "", "flat", message, last, first, place, severity="note", advice=why[1]
+            )
             return
         yield skipped("the losses of batches differ too much to see a fall of 5%")
         return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
-    norm = _clipped_to(report, report.training)
-    cause = None if norm is not None else _cause_of(report, report.training)
+    norm = clipped_to(report, report.training)
+    cause = None if norm is not None else cause_of(report, report.training)
     if cause is not None:
-        why, advice = cause
         yield RuleFinding(
-            "fail", "", "flat", f"{why}, and {message}", last, first, place, advice=advice,
-            cause=DECAY if "weight_decay" in why else "",
+            "fail", "", "flat", f"{cause[0]}, and {message}", last, first, place, advice=cause[1],
+            cause=DECAY if "weight_decay" in cause[0] else "",
         )  # fmt: skip
         return
     if norm is not None:
@@ -129,6 +140,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if abs(last - guess) < _GUESS * guess and not (falls_little and len(losses) < _SHORT):
         message += f", which is ln({classes}), as of a guess without a look at the input"
         advice = "check that labels belong to their inputs, and that the inputs reach the layers"
+        why = reason_of_guess(report, losses, guess)
+        if why is not None:
+            message, advice = f"{why[0]}, and {message}", why[1]
+        yield RuleFinding("fail", "", "flat", message, last, first, place, advice=advice)
+        return
+    if (why := unrelated_targets(report)) is not None:
+        message, advice = f"{why[0]}, and {message}", why[1]
         yield RuleFinding("fail", "", "flat", message, last, first, place, advice=advice)
         return
     if falls_little:
@@ -141,7 +159,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
 
 
-def _stays_at_guess(report: Report, late: Series) -> RuleFinding | None:
+def _stays_at_guess(report: Report, losses: Series, late: Series) -> RuleFinding | None:
     """Return the note that a loss of classes ends at that of a guess; None if it does not."""
     training = report.training
     classes = next((m.value for m in report.measurements if m.probe == _CLASSES), None)
@@ -151,118 +169,14 @@ def _stays_at_guess(report: Report, late: Series) -> RuleFinding | None:
     if abs(last - guess) > _GUESS * guess:
         return None
     message = f"the loss ends at {last:.4g}, which is ln({classes}), as of a guess"
+    advice = "check the learning rate, and that labels belong to their inputs"
+    why = reason_of_guess(report, losses, guess)
+    if why is not None:
+        message, advice = f"{why[0]}, and {message}", why[1]
     return RuleFinding(
         "fail", "", "guess", message, last, guess, script_line(report, "optimizer"),
-        severity="note", advice="check the learning rate, and that labels belong to their inputs",
+        severity="note", advice=advice,
     )  # fmt: skip
-
-
-def _cause_of(
-    report: Report, training: TrainingInfo, *, tiny: float | None = None
-) -> tuple[str, str] | None:
-    """Return what keeps a model from learning, and what to try; None if it is not known.
-
-    Steps that change the parameters by less than `tiny` of their norm are one reason.
-    """
-    known = [row for row in report.parameters if row.numel]
-    whole = sum(row.numel or 0 for row in known)
-    free = [row for row in known if row.requires_grad]
-    share = sum(row.numel or 0 for row in free) / max(1, whole)
-    if known and share < _FREE:
-        return (
-            f"only {len(free):,} of {counted(len(known), 'parameter')} can be trained, {share:.2g} "
-            "of all values",
-            "call `requires_grad_(True)` on the parts that are to learn",
-        )
-    ratios = [ratio for step in training.steps if (ratio := real(step.update_ratio)) is not None]
-    rates = [rate for step in training.steps if (rate := largest_rate(step)) is not None]
-    if ratios and rates and max(ratios) < (tiny or _TINY_STEP):
-        return (
-            f"each step changes the parameters by at most {max(ratios):.2g} of their norm, at a "
-            f"learning rate of up to {max(rates):.3g}",
-            "raise the learning rate: 1e-3 of the norm is a usual change",
-        )
-    if (decayed := _decayed(training)) is not None:
-        return decayed
-    scale = next((m.value for m in report.measurements if m.probe == _SCALE), None)
-    target, output = (real((scale or {}).get(key)) for key in ("target", "output"))
-    if target is not None and output is not None and target >= _FAR * max(output, 1.0):
-        return (
-            f"the targets of the loss are about {target:.2g} in size, the outputs {output:.2g} "
-            "at first",
-            "subtract the mean of the targets, and divide them by their standard deviation",
-        )
-    spread = next((m.value for m in report.measurements if m.probe == _RANGE), None)
-    low, high, std = (real((spread or {}).get(key)) for key in ("low", "high", "std"))
-    if low is None or high is None or std is None:
-        return None
-    if max(abs(low), abs(high)) >= _LARGE:
-        return (
-            f"the inputs are not normalized, with values from {low:.4g} to {high:.4g}",
-            "subtract the mean of the inputs, and divide them by their standard deviation",
-        )
-    if 0 < std < _SMALL and max(abs(low), abs(high)) < _SMALL * 10:
-        return (
-            f"the inputs are tiny, with a standard deviation of {std:.2g}",
-            "scale the inputs to a standard deviation of about 1",
-        )
-    return None
-
-
-def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
-    """Return that weight decay pulls more than the gradients do, at the first sampled steps.
-
-    Optimizers that decouple it take a part of each weight instead, whose size the rate decides.
-    """
-    optimizer = training.optimizer
-    decay = None if optimizer is None else real(optimizer.options.get("weight_decay"))
-    if not decay or optimizer is None or optimizer.largest_weight_decay is not None:
-        return None
-    pulls = []
-    for step in training.steps[1:]:
-        weight, gradient = real(step.weight_norm), real(step.grad_norm)
-        if weight is not None and gradient is not None:
-            pulls.append((decay * weight, gradient, weight))
-    decoupled = optimizer.type == "AdamW" or optimizer.options.get("decoupled_weight_decay") is True
-    if not pulls or decoupled or any(a < _PULLS * b for a, b, _ in pulls[:_FIRST_STEPS]):
-        return None
-    pull, gradient, weight = pulls[0]
-    return (
-        f"a weight_decay of {decay:g} pulls the weights to 0 by {pull:.3g} ({decay:g} times their "
-        f"norm of {weight:.3g}), more than their gradient, whose norm is {gradient:.3g}",
-        "lower `weight_decay`: from 0 to 0.01 is usual for this optimizer",
-    )
-
-
-DECAY = "weight_decay"  # a cause
-_PULLS, _FIRST_STEPS = 3.0, 2  # times the norm of the gradients, and the steps that are compared
-_SMALL_STEP = 1e-4  # of the norm of all parameters, where the loss falls a little
-_RANGE, _CLASSES, _SCALE = "input_range", "loss_classes", "target_scale"  # measurements
-_FAR = 100.0  # times the size of the outputs
-_GUESS = 0.02  # of the loss of a guess
-_FREE = 0.01  # of the values of a model
-_TINY_STEP = 2e-5  # of the norm of all parameters
-_LARGE, _SMALL = 50.0, 0.01  # of inputs
-
-
-def _clipped_to(report: Report, training: TrainingInfo) -> float | None:
-    """Return the norm that clipping gives the gradient in each step; None if it does not.
-
-    Other optimizers than SGD divide by the size of the gradients, so that it matters only if the
-    gradients are not larger than `eps`, which they add to that.
-    """
-    norms = [value for _, value in series(training, "grad_norm")]
-    optimizer = training.optimizer
-    if optimizer is None or len(norms) < _LEAST:
-        return None
-    usual = median(norms)
-    if optimizer.type != "SGD":
-        eps = real(optimizer.options.get("eps"))
-        many = sum(row.numel or 0 for row in report.parameters if row.requires_grad)
-        if eps is None or usual > _TIMES_EPS * eps * math.sqrt(max(1, many)):
-            return None
-    alike = sum(abs(norm - usual) <= _SAME * usual for norm in norms)
-    return usual if usual > 0 and alike >= _NEARLY_ALL * len(norms) else None
 
 
 def _is_clear(early: Series, late: Series) -> bool:
@@ -309,7 +223,8 @@ RULE = Rule(
     "that only falls to that of a guess, passes. A fall of 1 to 5 % is a note, also to that of a "
     "guess within 200 steps. If the gradient of SGD has the same norm in 95 % "
     "of the steps, the finding names the clipping; else it names what is known: less than 1 % of "
-    "the values can be trained, steps change less than 2e-5 of the norm, or the inputs are above "
+    "the values can be trained, steps change less than 2e-5 of the norm, or all of them less than "
+    "3 %, or the inputs are above "
     "50 or have a standard deviation below 0.01. If one of these is known, a fall of less than 5 % "
     "is a note too.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",

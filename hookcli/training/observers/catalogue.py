@@ -23,6 +23,7 @@ from hookcli.training.observers.frozen_parts import FrozenParts
 from hookcli.training.observers.gradient_use import GradientUse
 from hookcli.training.observers.kept_graphs import KeptGraphs
 from hookcli.training.observers.label_classes import LabelClasses
+from hookcli.training.observers.label_relation import LabelRelation
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
@@ -63,6 +64,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     KeptGraphs,
     LabelShift,
     LabelClasses,
+    LabelRelation,
     LinesOfRecords,
     LoadedWeights,
     LossLook,

@@ -280,6 +280,7 @@ def _missing_class(line: _Line) -> dict[str, Any] | None:
         return None
     return {
         "class": absent[0], "missing": len(absent), "classes": line.classes, "labels": labels,
+        "seen": [min(line.labels), max(line.labels)],
     }  # fmt: skip
 
 

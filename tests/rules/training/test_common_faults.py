@@ -577,10 +577,10 @@ def without_last(step):
 @pytest.mark.parametrize(("outputs", "many"), [(4, 1), (3, 0), (12, 0)])
 def test_a_class_that_no_label_has_is_a_note(outputs, many):
     train = training(lambda: Model(outputs), F.cross_entropy, without_last, steps=40)
-    found = [one for one in findings(judged(train), "loss_size") if "no label is class" in one]
+    found = [one for one in findings(judged(train), "loss_size") if " has no label: " in one]
     assert len(found) == many
     if many:
-        assert found[0].startswith("no label is class 3: ")
+        assert found[0].startswith("class 3 has no label: ")
 
 
 @pytest.mark.parametrize(("learns", "many"), [(False, 1), (True, 0)])
@@ -677,3 +677,85 @@ def of_other_data():
 def test_samples_that_are_trained_on_are_not_held_out(loaders_of, words):
     found = findings(judged(with_loaders(loaders_of)), "separate_splits")
     assert [one.startswith(words) for one in found] == ([True] if words else [])
+
+
+# Targets without a relation to the inputs, and steps that are too large or too small
+
+
+def points(relation):
+    """400 samples in a fixed order; `relation` returns their targets."""
+    torch.manual_seed(3)
+    x = 2 * torch.randn(3, 10)[torch.arange(400) % 3] + torch.randn(400, 10)
+    y = relation(x)
+    return lambda step: (x[step * 20 % 400 :][:20], y[step * 20 % 400 :][:20])
+
+
+def arms(x):
+    return torch.arange(len(x)) % 3
+
+
+def values(x):
+    return x[:, :1] + 0.1 * torch.randn(len(x), 1)
+
+
+def shuffled(relation):
+    return lambda x: relation(x)[torch.randperm(len(x))]
+
+
+RELATED = {
+    "shuffled classes": (shuffled(arms), 3, "the labels have no relation to the inputs: "),
+    "shuffled values": (shuffled(values), 1, "the targets have no relation to the inputs: of 400"),
+    "classes": (arms, 3, None),
+    "values": (values, 1, None),
+}
+
+
+@pytest.mark.parametrize("name", RELATED)
+def test_targets_that_were_shuffled_without_their_inputs_are_told_of_a_flat_loss(name):
+    relation, outputs, message = RELATED[name]
+    loss = F.cross_entropy if outputs > 1 else F.mse_loss
+    end = nn.Identity() if message else Still(0.0)  # the inputs do not reach the loss
+
+    def train():
+        training(
+            lambda: Model(outputs, end), loss, points(relation), steps=200,
+            optimizer_of=lambda p: torch.optim.SGD(p, lr=1e-2),
+        )()  # fmt: skip
+
+    found = [one for one in findings(judged(train), "loss_falls") if "relation" in one]
+    assert [one.startswith(message or "-") for one in found] == [True] * (message is not None)
+
+
+class Still(nn.Module):
+    """A scale that leaves nearly nothing of the outputs."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+
+@pytest.mark.parametrize(("rate", "is_found"), [(3.0, True), (1e-2, False)])
+def test_a_rate_with_which_the_first_steps_raise_a_loss_to_that_of_a_guess(rate, is_found):
+    train = training(
+        lambda: Model(3), F.cross_entropy, points(arms), steps=120,
+        optimizer_of=lambda p: torch.optim.SGD(p, lr=rate, momentum=0.9),
+    )  # fmt: skip
+    found = findings(judged(train), "loss_falls")
+    assert [one.startswith("a learning rate of 3 raises the loss from ") for one in found] == (
+        [True] * is_found
+    )
+
+
+@pytest.mark.parametrize(("rate", "is_found"), [(2e-5, True), (1e-3, False)])
+def test_a_rate_with_which_all_steps_change_little_is_a_note(rate, is_found):
+    train = training(
+        lambda: Model(3), F.cross_entropy, points(arms), steps=120,
+        optimizer_of=lambda p: torch.optim.Adam(p, lr=rate),
+    )  # fmt: skip
+    found = findings(judged(train), "loss_falls")
+    assert [("120 steps change the parameters by at most" in one) for one in found] == (
+        [True] * is_found
+    )

@@ -30,8 +30,12 @@ class FrameEncoder(nn.Module):
     def __init__(self, latent=32):
         super().__init__()
         self.conv = nn.Sequential(
-            nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(1, 8, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         self.fc = nn.Linear(16 * 16, latent)
 

@@ -15,7 +15,11 @@ from torch import nn
 torch.manual_seed(2)
 VOCAB, LENGTH = 24, 16
 train_config = {
-    "batch_size": 8, "gradient_accumulation_steps": 4, "num_epochs": 4, "lr": 4e-3, "gamma": 0.93,
+    "batch_size": 8,
+    "gradient_accumulation_steps": 4,
+    "num_epochs": 4,
+    "lr": 4e-3,
+    "gamma": 0.93,
 }
 next_token = torch.randperm(VOCAB)
 after_rare = torch.randperm(VOCAB)

@@ -36,8 +36,11 @@ class Trainer:
         self.model, self.loader, self.valid, self.epochs = model, train_loader, valid, epochs
         self.optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         self.scheduler = OneCycleLR(
-            self.optimizer, max_lr=max_lr, total_steps=epochs * len(train_loader),
-            div_factor=100, cycle_momentum=False,
+            self.optimizer,
+            max_lr=max_lr,
+            total_steps=epochs * len(train_loader),
+            div_factor=100,
+            cycle_momentum=False,
         )
 
     def train_one_epoch(self):

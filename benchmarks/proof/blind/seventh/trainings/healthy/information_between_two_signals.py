@@ -23,7 +23,10 @@ class Statistic(nn.Module):
     def __init__(self, width=96):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(2 * DIM, width), nn.ELU(), nn.Linear(width, width), nn.ELU(),
+            nn.Linear(2 * DIM, width),
+            nn.ELU(),
+            nn.Linear(width, width),
+            nn.ELU(),
             nn.Linear(width, 1),
         )
 

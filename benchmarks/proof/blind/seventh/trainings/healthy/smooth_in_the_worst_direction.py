@@ -61,7 +61,11 @@ def main():
     unlabelled, _ = rings(1000)
     test_x, test_y = rings(600)
     model = nn.Sequential(
-        nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.BatchNorm1d(64), nn.ReLU(),
+        nn.Linear(2, 64),
+        nn.ReLU(),
+        nn.Linear(64, 64),
+        nn.BatchNorm1d(64),
+        nn.ReLU(),
         nn.Linear(64, 2),
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)

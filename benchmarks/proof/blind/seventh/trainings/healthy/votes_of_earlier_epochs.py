@@ -38,7 +38,12 @@ for c in (0, 1):
     labels[torch.nonzero(truth == c)[:8, 0]] = c
 test_x, test_y = moons(600)
 model = nn.Sequential(
-    nn.Linear(2, 64), nn.ReLU(), nn.Dropout(0.2), nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.2),
+    nn.Linear(2, 64),
+    nn.ReLU(),
+    nn.Dropout(0.2),
+    nn.Linear(64, 64),
+    nn.ReLU(),
+    nn.Dropout(0.2),
     nn.Linear(64, 2),
 )
 optimizer = torch.optim.Adam(model.parameters(), lr=4e-3, betas=(0.9, 0.99))

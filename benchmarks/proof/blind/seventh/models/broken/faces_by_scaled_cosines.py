@@ -39,7 +39,9 @@ class FaceTrunk(nn.Module):
             nn.BatchNorm2d(48),
             nn.PReLU(48),
         )
-        self.embed = nn.Sequential(nn.Flatten(), nn.Linear(48 * 16, dim), nn.BatchNorm1d(dim))
+        self.embed = nn.Sequential(
+            nn.Flatten(), nn.Linear(48 * 16, dim, bias=False), nn.BatchNorm1d(dim)
+        )
 
     def forward(self, x):
         return self.embed(self.features(x))

@@ -2,9 +2,9 @@ r"""Critic that scores pictures of small monsters.
 
 Source: https://github.com/llSourcell/Pokemon_GAN/issues/11
 Fault: The result of the first batch norm is not used; the next layer reads the convolution again.
-Cause: (bn1|batch.?norm\w*|\bnorm\w*).{0,100}(unused|never|not (used|read)|ignored|no effect|dead
-    |n't|discard|bypass|overwrit)
-    |(unused|ignored|not used|discard\w*|bypass\w*|no gradient|dead).{0,80}(bn1|batch.?norm|norm)
+Cause: (\bbn1\b|batch.?norm\w*|\bnorm\w*).{0,100}(unused|never (used|read)|not (used|read)
+    |ignored|no effect|n't used|discard|bypass)
+    |(unused|ignored|not used|discard\w*|bypass\w*).{0,80}(\bbn1\b|batch.?norm|\bnorm)
 Place: \bbn1\b|norm1?\b|act1|conv1
 """
 

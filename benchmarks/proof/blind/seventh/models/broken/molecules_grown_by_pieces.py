@@ -4,7 +4,6 @@ Source: https://github.com/alexhernandezgarcia/gflownet/pull/251
 Fault: The outputs of the policy are cloned and detached before the log-probabilities, so the
     policy gets no gradient.
 Cause: detach\w*|stop.?gradient|cut (off )?from the graph|graph is (cut|broken)
-    |(logits|policy\w*).{0,60}(no|without|lose|cut|lost|never).{0,20}gradient
     |gradient.{0,50}(cut|stopped|blocked)
 Place: detach|\blogits\b|policy\w*|\bnet\b|head|trunk
 """

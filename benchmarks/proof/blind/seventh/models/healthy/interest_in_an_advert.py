@@ -1,6 +1,6 @@
 r"""Chance of a click on an advert: the past clicks are weighed by the advert at hand.
 
-Source: https://github.com/zhougr1993/DeepInterestNetwork
+Source: https://github.com/shenweichen/DeepCTR-Torch/blob/master/deepctr_torch/models/din.py
 Odd: The weights of the past clicks are not put through a softmax, so that their sum measures the
     strength of the interest; padding is set to zero afterwards; the activation is learnt.
 """

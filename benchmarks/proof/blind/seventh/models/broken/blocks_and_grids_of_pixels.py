@@ -54,7 +54,9 @@ class BlocksAndGrids(nn.Module):
     def __init__(self, dim=32, classes=10):
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(3, dim, 3, stride=2, padding=1), nn.BatchNorm2d(dim), nn.GELU()
+            nn.Conv2d(3, dim, 3, stride=2, padding=1, bias=False),
+            nn.BatchNorm2d(dim),
+            nn.GELU(),
         )
         self.block = Attend(dim, block_partition, block_reverse)
         self.grid = Attend(dim, grid_partition, grid_reverse)

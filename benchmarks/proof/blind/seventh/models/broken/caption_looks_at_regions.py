@@ -17,10 +17,10 @@ class PictureEncoder(nn.Module):
     def __init__(self, hidden=32):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Conv2d(3, 16, 3, stride=2, padding=1),
+            nn.Conv2d(3, 16, 3, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(16),
             nn.ReLU(),
-            nn.Conv2d(16, 24, 3, stride=2, padding=1),
+            nn.Conv2d(16, 24, 3, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(24),
             nn.ReLU(),
             nn.Conv2d(24, 48, 3, stride=2, padding=1),

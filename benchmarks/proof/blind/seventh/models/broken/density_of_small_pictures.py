@@ -3,9 +3,9 @@ r"""Density of small pictures by affine couplings on a checkerboard of channels.
 Source: https://github.com/ndeutschmann/zunis/issues/28
 Fault: The log-determinant is the log of the product of all the scales, and the product of so many
     numbers below one is zero in single precision.
-Cause: (prod\w*).{0,120}(log|underflow|zero|inf|overflow|vanish|many|sum)
-    |log.{0,80}(prod|zero|\b0\b|-?inf)
-    |(underflow\w*|overflow\w*)
+Cause: \bprod(ucts?)?\b.{0,120}(\blog|underflow|zero|\b0\b|inf|overflow|vanish|many|\bsum)
+    |\blog\w*.{0,60}(\bprod(ucts?)?\b|of zero|log\(0|of 0\b)
+    |underflow\w*|sum of (the )?log
 Place: \bprod\b|log_?det\w*|\bscale\b
 """
 

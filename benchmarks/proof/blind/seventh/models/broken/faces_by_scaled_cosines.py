@@ -3,9 +3,9 @@ r"""Identity of a face from the cosines between its embedding and one vector per
 Source: https://github.com/zergtant/pytorch-handbook/issues/69
 Fault: The backward pass of the scaling function returns the incoming gradient as it is; it should
     multiply it by the constant.
-Cause: (backward|gradient|derivative|autograd).{0,140}(constant|scale|multipl|factor|wrong
-    |incorrect|identity|unscaled|30|too small|mismatch|match)
-    |(constant|scale|factor).{0,80}(backward|gradient|derivative)
+Cause: (backward|MulConstant|custom|autograd\.Function|hand.?written|derivative).{0,140}(constant
+    |scale|multipl|factor|wrong|incorrect|identity|unscaled|\b30|mismatch|match|differ)
+    |gradient.{0,80}(multipl|factor|unscaled|by the constant|times too small)
 Place: backward|MulConstant|grad_output|grad_\w+
 """
 
@@ -39,7 +39,9 @@ class FaceTrunk(nn.Module):
             nn.BatchNorm2d(48),
             nn.PReLU(48),
         )
-        self.embed = nn.Sequential(nn.Flatten(), nn.Linear(48 * 16, dim), nn.BatchNorm1d(dim))
+        self.embed = nn.Sequential(
+            nn.Flatten(), nn.Linear(48 * 16, dim, bias=False), nn.BatchNorm1d(dim)
+        )
 
     def forward(self, x):
         return self.embed(self.features(x))

@@ -3,9 +3,8 @@ r"""Latent features that are on or off by a stick-breaking prior, with Gaussian 
 Source: https://github.com/rachtsingh/ibp_vae/issues/3
 Fault: The noise is multiplied by exp(logvar), which is the variance; the standard deviation is
     exp(0.5 * logvar).
-Cause: (variance|logvar|log.var\w*).{0,100}(std|standard dev|0\.5|half|sqrt|square root|instead
-    |not)
-    |(std|standard dev\w*|sigma|noise).{0,100}(variance|0\.5|half|exp|logvar|squared)
+Cause: (variance|logvar|log.var\w*).{0,100}(\bstd\b|0\.5|half|sqrt|square root|instead of the)
+    |(\bstd\b|standard dev\w*|sigma|noise).{0,100}(variance|0\.5|half|exp\(|logvar|squared)
 Place: logvar|reparametrize_gaussian|\bnoise\b|\bstd\b
 """
 

@@ -3,10 +3,9 @@ r"""Values of the actions in a paddle game: the worth of the state and the gain 
 Source: https://github.com/PacktPublishing/Deep-Reinforcement-Learning-Hands-On/issues/6
 Fault: The mean of the advantages runs over the actions and the batch together, so the values of
     one state depend on the other states.
-Cause: (mean\w*|average).{0,140}(batch|dim|axis|all|samples?|states?|scalar|keepdim|whole|entire
-    |every)
-    |(batch|samples?|states?|rows?).{0,100}(mix|leak|depend|coupl|mean|average|shared|affect
-    |influenc)
+Cause: (mean\w*|average\w*).{0,140}(batch|dim\b|axis|samples?|other states|scalar|keepdim|whole
+    |entire|every|all)
+    |(batch|samples?|states?|rows?).{0,100}(\bmean\b|average|adv\w*)
 Place: \bmean\b|\badv\w*|fc_adv
 """
 

@@ -3,9 +3,13 @@ r"""Density of small vectors with affine layers, and the vectors rebuilt from th
 Source: https://github.com/karpathy/pytorch-normalizing-flows/issues/10
 Fault: The halves are taken as even and odd entries, but they are joined one after the other, so
     the way back does not undo the way there.
-Cause: (cat|concat\w*|join\w*).{0,140}(interleav|even|odd|order|permut|position|stack|alternat)
-    |(interleav|even|odd|strid).{0,140}(cat|concat|join|order|back|restor|position|lost)
-    |(invers\w*|backward|rebuilt|reconstruct\w*).{0,80}(not|n't|wrong|differ|mismatch|inconsisten)
+Cause: (\bcat\b|concat\w*|join\w*).{0,140}(interleav|even|odd|order|permut|position|stack
+    |alternat)
+    |(interleav\w*|\beven\b|\bodd\b|strid\w*).{0,140}(\bcat\b|concat|join|order|restor|position
+    |lost)
+    |(inverse|rebuilt|reconstruct\w*|undo\w*|round.?trip).{0,80}(not|n't|wrong|differ|mismatch
+    |inconsisten)
+    |(not|n't|fail\w*).{0,20}(invert|undo)
 Place: \bz\b|\bz0\b|\bz1\b|\bcat\b|parity|AffineHalfFlow
 """
 

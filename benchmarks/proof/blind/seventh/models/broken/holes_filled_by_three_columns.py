@@ -3,12 +3,13 @@ r"""Filling of holes in pictures by three columns of convolutions with different
 Source: https://github.com/shepnerd/inpainting_gmcnn/issues/68
 Fault: The second layer of the column with small filters reads the features of the column with
     middle filters, so its own first layer does nothing.
-Cause: (conv3_1|first (layer|conv)\w*|small (column|branch)|third (column|branch)).{0,100}(unused
-    |never|not used|ignored|no gradient|dead|lost|discard|overwrit|no effect)
-    |(reads?|takes?|fed|gets?|uses?|input|passed|given|called).{0,80}(wrong|h5|other (column
-    |branch)|middle|instead)
-    |(unused|ignored|overwritten|discarded|dead).{0,60}(conv3_1|h3)
-    |h5.{0,60}(instead|h3)|copy.?paste
+Cause: (conv3_1|\bh3\b|first (layer|conv)\w*|small (column|branch)|third (column
+    |branch)).{0,100}(unused|never (used|read)|not used|ignored|dead|lost|discard|overwrit
+    |no effect)
+    |(reads?|takes?|\bfed\b|gets|uses?|passed|given|called|input).{0,80}(wrong (input|variable
+    |branch|column|tensor)|\bh5\b|other (column|branch)|middle)
+    |(unused|ignored|overwritten|discarded|dead).{0,60}(conv3_1|\bh3\b)
+    |\bh5\b.{0,60}(instead|\bh3\b)|copy.?paste
 Place: \bh3\b|\bh5\b|conv3_\d
 """
 

@@ -2,9 +2,9 @@ r"""Critic that scores pictures of small monsters.
 
 Source: https://github.com/llSourcell/Pokemon_GAN/issues/11
 Fault: The result of the first batch norm is not used; the next layer reads the convolution again.
-Cause: (bn1|batch.?norm\w*|\bnorm\w*).{0,100}(unused|never|not (used|read)|ignored|no effect|dead
-    |n't|discard|bypass|overwrit)
-    |(unused|ignored|not used|discard\w*|bypass\w*|no gradient|dead).{0,80}(bn1|batch.?norm|norm)
+Cause: (\bbn1\b|batch.?norm\w*|\bnorm\w*).{0,100}(unused|never (used|read)|not (used|read)
+    |ignored|no effect|n't used|discard|bypass)
+    |(unused|ignored|not used|discard\w*|bypass\w*).{0,80}(\bbn1\b|batch.?norm|\bnorm)
 Place: \bbn1\b|norm1?\b|act1|conv1
 """
 
@@ -16,19 +16,19 @@ from torch import nn
 class SpriteCritic(nn.Module):
     def __init__(self, width=24):
         super().__init__()
-        self.conv1 = nn.Conv2d(3, width, 5, stride=2, padding=2)
+        self.conv1 = nn.Conv2d(3, width, 5, stride=2, padding=2, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, 2 * width, 5, stride=2, padding=2)
+        self.conv2 = nn.Conv2d(width, 2 * width, 5, stride=2, padding=2, bias=False)
         self.bn2 = nn.BatchNorm2d(2 * width)
-        self.conv3 = nn.Conv2d(2 * width, 4 * width, 5, stride=2, padding=2)
+        self.conv3 = nn.Conv2d(2 * width, 4 * width, 5, stride=2, padding=2, bias=False)
         self.bn3 = nn.BatchNorm2d(4 * width)
-        self.conv4 = nn.Conv2d(4 * width, 4 * width, 5, stride=2, padding=2)
+        self.conv4 = nn.Conv2d(4 * width, 4 * width, 5, stride=2, padding=2, bias=False)
         self.bn4 = nn.BatchNorm2d(4 * width)
         self.fc = nn.Linear(4 * width * 4, 1)
         for m in self.modules():
             if isinstance(m, (nn.Conv2d, nn.Linear)):
                 nn.init.trunc_normal_(m.weight, std=0.02)
-                nn.init.zeros_(m.bias)
+        nn.init.zeros_(self.fc.bias)
 
     def forward(self, picture):
         conv1 = self.conv1(picture)

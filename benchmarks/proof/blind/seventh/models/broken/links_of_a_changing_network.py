@@ -3,13 +3,11 @@ r"""Nodes of a network that changes with time: a recurrent cell moves the weight
 Source: https://github.com/benedekrozemberczki/pytorch_geometric_temporal/issues/80
 Fault: The moved weights are wrapped in a new Parameter, which cuts them from the cell, and that
     also overwrites the start value for the next call.
-Cause: (Parameter\b|wrap\w*|assign\w*|new leaf|re-?creat\w*).{0,140}(cut|detach|gradient|graph
-    |leaf|lost|break|graph|cell|overwrit)
-    |(recurrent\w*|cell|gru|rnn).{0,100}(no gradient|never (trained|updated|learn)|not train
-    |without gradient|gets? no|receives? no|zero gradient|detach|cut)
-    |(state|weight).{0,80}(between calls|across calls|kept|changes? (in|on|with|at) (each|every)
-    |differs? (between|from) call|overwritten|mutat)
-    |detach\w*
+Cause: (Parameter\(|nn\.Parameter|new (leaf|parameter)|wrap\w*|re-?creat\w*
+    |assign\w*).{0,140}(cut|detach|gradient|graph|leaf|lost|break|\bcell|overwrit|call)
+    |(state|weight)s?.{0,80}(between calls|across calls|changed? (in|on|with|at|by) (each|every
+    |the) (call|forward)|overwritten|mutat)
+    |detach\w*|new (leaf|Parameter)
 Place: weight|Parameter|recurrent\w*|conv_layer|evolve|cell
 """
 

@@ -3,8 +3,9 @@ r"""Entailment of two sentences with a recurrent encoder and a mean over the wor
 Source: https://github.com/facebookresearch/InferSent/issues/51
 Fault: The outputs are put back in the order of the batch, but the lengths by which the sums are
     divided stay in the sorted order.
-Cause: length.{0,120}(sorted|order|unsort|mismatch|another|other|wrong|restor|original)
-    |(sort\w*|unsort\w*|order|permut\w*|indices).{0,120}(length|sent_len|divid|mean|normali)
+Cause: (length\w*|sent_len).{0,120}(sorted|order|unsort|mismatch|another|other|wrong|restor
+    |original)
+    |(sort\w*|unsort\w*|order|permut\w*|indices).{0,120}(length|sent_len|divid|\bmean\b|normali)
     |divid\w*.{0,60}(wrong|other|sorted|mismatch).{0,30}length
 Place: sent_len|lengths?|idx_\w*sort
 """

@@ -3,11 +3,10 @@ r"""Velocity field of a flow that turns noise into codes of a melody, led by a s
 Source: https://github.com/facebookresearch/audiocraft/pull/598
 Fault: To take off the text in front, the last T entries are kept along the features, not along
     time, so the text stays and features are lost.
-Cause: (slic\w*|index\w*|cut\w*|crop\w*|truncat\w*|keeps?|taken?|removal|last).{0,120}(dim\w*
-    |axis|feature|channel|time|sequence|prefix)
+Cause: (slic\w*|index\w*|\bcuts?\b|crop\w*|truncat\w*|keeps?|taken?|removal
+    |last).{0,120}(\bdim\w*|axis|feature|channel|along time|time axis|sequence|prefix)
     |(prefix|prepended|text|condition\w*).{0,100}(not removed|remain|stays|still|wrong|left in
     |kept)
-    |(shape|length|size).{0,80}(wrong|differ|mismatch|unlike|not match|not the same)
 Place: v_theta|\bT\b|velocity
 """
 

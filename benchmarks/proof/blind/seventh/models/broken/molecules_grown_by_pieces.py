@@ -3,8 +3,8 @@ r"""Policy that adds pieces to a molecule, with the logarithm of the partition f
 Source: https://github.com/alexhernandezgarcia/gflownet/pull/251
 Fault: The outputs of the policy are cloned and detached before the log-probabilities, so the
     policy gets no gradient.
-Cause: detach\w*|stop.?gradient|(no|without|miss\w+|lost|cut\w*|zero|never).{0,30}gradient
-    |gradient.{0,50}(cut|stop|lost|never|not|block|none)|cut off from the graph
+Cause: detach\w*|stop.?gradient|cut (off )?from the graph|graph is (cut|broken)
+    |gradient.{0,50}(cut|stopped|blocked)
 Place: detach|\blogits\b|policy\w*|\bnet\b|head|trunk
 """
 

@@ -2,8 +2,8 @@ r"""Kind of an object from an unordered set of points, with a learnt turn of the
 
 Source: https://github.com/fxia22/pointnet.pytorch/issues/27
 Fault: The log-softmax of the scores runs over the batch, not over the classes.
-Cause: softmax.{0,140}(batch|sample|dim|axis|wrong|class)
-    |(batch|sample).{0,80}(softmax|normali[sz]|mix|leak|depend|coupl)
+Cause: softmax.{0,140}(batch|sample|dim\b|axis|wrong|class)
+    |(batch|sample).{0,80}(softmax|normali[sz])
     |(class\w*|prob\w*).{0,80}(not sum|not normali|across the batch|over the batch)
 Place: log_softmax|softmax|\bdim\b
 """
@@ -16,8 +16,9 @@ from torch import nn
 class Turn(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv1, self.conv2 = nn.Conv1d(3, 24, 1), nn.Conv1d(24, 64, 1)
-        self.fc1, self.fc2 = nn.Linear(64, 32), nn.Linear(32, 9)
+        self.conv1 = nn.Conv1d(3, 24, 1, bias=False)
+        self.conv2 = nn.Conv1d(24, 64, 1, bias=False)
+        self.fc1, self.fc2 = nn.Linear(64, 32, bias=False), nn.Linear(32, 9)
         self.bn1, self.bn2 = nn.BatchNorm1d(24), nn.BatchNorm1d(64)
         self.bn3 = nn.BatchNorm1d(32)
         self.register_buffer("eye", torch.eye(3))
@@ -33,8 +34,9 @@ class PointFeatures(nn.Module):
     def __init__(self):
         super().__init__()
         self.turn = Turn()
-        self.conv1, self.conv2 = nn.Conv1d(3, 24, 1), nn.Conv1d(24, 48, 1)
-        self.conv3 = nn.Conv1d(48, 128, 1)
+        self.conv1 = nn.Conv1d(3, 24, 1, bias=False)
+        self.conv2 = nn.Conv1d(24, 48, 1, bias=False)
+        self.conv3 = nn.Conv1d(48, 128, 1, bias=False)
         self.bn1, self.bn2 = nn.BatchNorm1d(24), nn.BatchNorm1d(48)
         self.bn3 = nn.BatchNorm1d(128)
 
@@ -50,7 +52,8 @@ class LoosePoints(nn.Module):
     def __init__(self, kinds=8):
         super().__init__()
         self.feat = PointFeatures()
-        self.fc1, self.fc2 = nn.Linear(128, 64), nn.Linear(64, 32)
+        self.fc1 = nn.Linear(128, 64, bias=False)
+        self.fc2 = nn.Linear(64, 32)
         self.fc3 = nn.Linear(32, kinds)
         self.bn1, self.bn2 = nn.BatchNorm1d(64), nn.BatchNorm1d(32)
         self.dropout = nn.Dropout(0.3)

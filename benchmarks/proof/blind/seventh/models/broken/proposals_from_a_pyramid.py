@@ -5,14 +5,19 @@ Fault: The softmax takes channel i and channel i + anchors as a pair, but the sc
     loss take channels 2i and 2i + 1 as a pair.
 Cause: (inconsisten\w*|differ\w*|mismatch\w*|not (the )?same|disagree\w*|wrong).{0,120}(order
     |pair|layout|channel|anchor|reshape|view|background|foreground)
-    |(reshape|view|channel|pair|layout|anchor).{0,120}(inconsisten|mismatch|wrong|differ|swapp
-    |scrambl|interleav|disagree|mixed)
+    |(reshap\w*|\bview\w*|channels?|pairs?|layout|anchors?).{0,120}(inconsisten|mismatch|wrong
+    |differ|swapp|scrambl|interleav|disagree|mixed|2i|order|layout)
 Place: \bview\b|cls_score\w*|reshape|scores?|prob
 """
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+
+def conv_bn(cin, cout):
+    conv = nn.Conv2d(cin, cout, 3, 2, 1, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(cout), nn.ReLU())
 
 
 class ProposalHead(nn.Module):
@@ -38,9 +43,9 @@ class ProposalHead(nn.Module):
 class Pyramid(nn.Module):
     def __init__(self, width=24):
         super().__init__()
-        self.c1 = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.BatchNorm2d(16), nn.ReLU())
-        self.c2 = nn.Sequential(nn.Conv2d(16, 32, 3, 2, 1), nn.BatchNorm2d(32), nn.ReLU())
-        self.c3 = nn.Sequential(nn.Conv2d(32, 48, 3, 2, 1), nn.BatchNorm2d(48), nn.ReLU())
+        self.c1 = conv_bn(3, 16)
+        self.c2 = conv_bn(16, 32)
+        self.c3 = conv_bn(32, 48)
         self.lateral2, self.lateral3 = nn.Conv2d(32, width, 1), nn.Conv2d(48, width, 1)
         self.smooth = nn.Conv2d(width, width, 3, padding=1)
         self.head = ProposalHead(width)

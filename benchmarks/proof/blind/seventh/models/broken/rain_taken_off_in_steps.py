@@ -5,8 +5,8 @@ Fault: From the second step on the new state is stored in z and never used, so t
     the old state and does not see its input.
 Cause: \bz\b.{0,80}(unused|never|not|ignored|discard|lost|dead|no effect|thrown)
     |(conv_h|conv_x|state|hidden|\bh\b|recurren\w*).{0,100}(unused|never (updated|used|read)
-    |not updated|ignor|discard|no gradient|stale|old|dead|no effect)
-    |(unused|discarded|never used|not used|dead|ignored|overwritten).{0,60}(\bz\b|conv_h|state
+    |not updated|ignor|discard|stale|\bold\b|no effect)
+    |(unused|discarded|never used|not used|ignored|overwritten).{0,60}(\bz\b|conv_h|\bstate
     |result|update)
 Place: \bz\b|\bh\b|conv_h|conv_x
 """

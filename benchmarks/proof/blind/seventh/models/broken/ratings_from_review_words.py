@@ -2,9 +2,9 @@ r"""Rating of an item by a user from the words of their reviews, with a factoris
 
 Source: https://github.com/ShomyLiu/Neu-Review-Rec/issues/9
 Fault: The sum of the pairwise terms has no dim, so it also adds up the whole batch.
-Cause: (sum\w*).{0,120}(batch|dim|axis|all|samples?|scalar|every)
-    |(batch|samples?|rows?|examples?).{0,100}(mix|sum|leak|depend|coupl|shared|affect|added)
-    |(no|miss\w+|without|lack\w*).{0,20}(dim|axis)
+Cause: \bsum\w*.{0,120}(batch|\bdim\b|axis|all|samples?|scalar|every)
+    |(batch|samples?|rows?|examples?).{0,100}(\bsum\w*|added)
+    |(no|miss\w+|without|lack\w*).{0,20}(\bdim\b|axis)
 Place: \bsum\b|fm_output|interactions?_?\d?|\bFM\b
 """
 

@@ -40,10 +40,10 @@ class CoinRelief(nn.Module):
     def __init__(self, size=9):
         super().__init__()
         self.encoder = nn.Sequential(
-            nn.Conv2d(1, 16, 4, stride=2, padding=1),
+            nn.Conv2d(1, 16, 4, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(16),
             nn.LeakyReLU(0.2),
-            nn.Conv2d(16, 24, 4, stride=2, padding=1),
+            nn.Conv2d(16, 24, 4, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(24),
             nn.LeakyReLU(0.2),
             nn.Flatten(),

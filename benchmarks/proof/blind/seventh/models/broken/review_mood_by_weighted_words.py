@@ -3,10 +3,9 @@ r"""Mood of a review: a two-way recurrent net whose final state weighs the words
 Source: https://github.com/graykode/nlp-tutorial/issues/68
 Fault: The final state (directions, batch, hidden) is viewed as (batch, ..., 1) without moving the
     batch to the front, so the states of different reviews are joined.
-Cause: (final_state|hidden|h_n|state).{0,120}(view|reshape|transpos|permut|mix|wrong|another
-    |other)
-    |(view|reshape).{0,100}(batch|sample|direction|mix|transpos|permut|scrambl)
-    |(mix\w*|leak\w*|cross\w*|depend\w*).{0,40}(batch|samples?|examples?|reviews?)
+Cause: (final_state|final_hidden|hidden|h_n|state).{0,120}(\bview|reshap|transpos|permut|mix
+    |wrong|another|other)
+    |(\bview\w*|reshap\w*).{0,100}(batch|sample|direction|mix|transpos|permut|scrambl)
 Place: final_state|\bhidden\b|\bview\b|h_n
 """
 

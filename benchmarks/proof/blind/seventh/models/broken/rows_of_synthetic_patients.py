@@ -3,9 +3,10 @@ r"""Variational model of patient rows, to draw synthetic ones.
 Source: https://github.com/vanderschaarlab/synthcity/issues/331
 Fault: The log-variance has no bounds, and its exponential overflows in the reparametrisation and
     in the divergence.
-Cause: exp\w*.{0,100}(overflow|inf|explod|unbounded|clamp|blow|large|nan)
-    |(log.?var\w*|std|variance).{0,80}(clamp|bound|overflow|explod|inf|nan|huge|clip)
-    |(overflow|unbounded|clamp|clip).{0,80}(exp|log.?var|std|variance)
+Cause: \bexp(onential\w*|onentiat\w*)?\b.{0,100}(overflow|\binf|explod|unbounded|clamp|blow|large
+    |\bnan)
+    |(log.?var\w*|\bstd\b|variance).{0,80}(clamp|bound|overflow|explod|\binf|\bnan|huge|clip)
+    |(overflow|unbounded|clamp|clip).{0,80}(\bexp|log.?var|\bstd\b|variance)
 Place: log_?var|logvar|\bstd\b|sigma
 """
 

@@ -2,10 +2,11 @@ r"""Generator that draws a selfie as a cartoon, with attention and adaptive norm
 
 Source: https://github.com/znxlwm/UGATIT-pytorch/issues/32
 Fault: The adaptive block is meant as a residual block but returns its branch without the input.
-Cause: (skip|residual|shortcut|identity|input).{0,100}(miss|absent|lack|forgot|not added
-    |never added|without|no\b|dropped|lost|omit|n't)
-    |(miss\w*|no|without|forgot\w*|lack\w*|omit\w*|lost).{0,40}(skip|residual|shortcut|identity
-    |addition)
+Cause: (skip|residual|shortcut|identity).{0,100}(miss|absent|lack|forg|not added|never added
+    |without|\bno\b|dropped|lost|omit|n't)
+    |(miss\w*|\bno|without|forg\w*|lack\w*|omit\w*|lost).{0,40}(skip|residual|shortcut|identity
+    |addition|add)
+    |input.{0,40}(not|never) added
 Place: \bout\b|AdaptiveBlock|ResnetAdaILNBlock|\bblocks?\b|residual
 """
 

@@ -3,10 +3,11 @@ r"""Rewriting of sentences with an encoder and a decoder of attention layers.
 Source: https://github.com/keitakurita/Practical_NLP_in_PyTorch/issues/1
 Fault: The second attention of the decoder takes its keys and values from the decoder, so the
     encoder has no influence on the output.
-Cause: (enc\w*|source|src|memory).{0,120}(unused|never|not (used|read)|ignor|no (effect|influence
-    |gradient)|n't|dead|discard)
-    |(cross|second|decoder|key|value).{0,100}(encoder|enc_out|source|itself|own|wrong|self)
-    |(unused|ignored|dead|no gradient).{0,60}(enc|source)
+Cause: (\benc\w*|source|\bsrc|memory).{0,120}(unused|never (used|read)|not (used|read)|ignor
+    |no (effect|influence)|n't (use|read|depend)|not depend|discard)
+    |(cross|second|decoder|\bkeys?\b|\bvalues?\b).{0,100}(encoder|enc_out|source|itself|\bown\b
+    |wrong)
+    |(unused|ignored).{0,60}(\benc|source)
 Place: enc_out|attn_head|keys?|values?|encoder\w*
 """
 

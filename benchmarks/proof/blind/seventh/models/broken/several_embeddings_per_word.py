@@ -2,8 +2,8 @@ r"""Sentence pairs: words get a weighted mean of several embeddings, then a recu
 
 Source: https://github.com/facebookresearch/DME/issues/3
 Fault: The functional dropout of the embeddings has no training flag, so it also acts in eval mode.
-Cause: dropout.{0,120}(eval|inference|always|training|test time|mode)
-    |(eval|inference).{0,80}(random|dropout|differ|stochastic|determinist)
+Cause: drop ?out.{0,120}(eval|inference|always|training|test time|mode)
+    |(eval|inference).{0,80}drop ?out
 Place: dropout|emb_dropout|\bout\b
 """
 

@@ -3,11 +3,10 @@ r"""Hand gestures from an event camera by neurons that send spikes.
 Source: https://github.com/fangwei123456/spikingjelly/issues/536
 Fault: The voltage of the neurons is not set back before a new recording, so what a batch leaves
     behind changes the answer for the next batch.
-Cause: (state|voltage|membrane|potential|\bv\b).{0,120}(kept|carried|persist|reset|remain
-    |previous|between|leak|set back|left|across|stale)
-    |(reset|previous (batch|call)|earlier call|between (calls|batches|forward)|across (calls
-    |batches))
-    |(stateful|not determin\w*|differ\w*).{0,60}(call|forward|batch)
+Cause: (state|voltage|membrane|potential|\bv\b|buffer|attribute).{0,120}(kept|carried|persist
+    |reset|remain|previous|between|leak|set back|left|across|stale|stor\w*)
+    |(reset|previous (batch|call)|earlier call|stateful)
+    |(between|across) (calls|batches|forward).{0,60}(state|kept|voltage|memory)
 Place: \bv\b|Spike\w*|Neuron|Lif\w*|lif\w*|reset
 """
 

@@ -1,6 +1,6 @@
 r"""Classifier of aerial cells that gives the same answer for pictures turned by 90 degrees.
 
-Source: https://github.com/adambielski/GrouPy
+Source: https://github.com/tscohen/GrouPy
 Odd: One filter is used in four rotations, and the inputs of later filters are also shifted along
     the axis of rotations; the maximum over that axis makes the answer free of the rotation.
 """

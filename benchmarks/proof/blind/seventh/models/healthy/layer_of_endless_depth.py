@@ -53,7 +53,9 @@ class FixedPoint(nn.Module):
 class EndlessDepth(nn.Module):
     def __init__(self, channels=16, classes=10):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(1, channels, 3, padding=1), nn.BatchNorm2d(channels))
+        self.stem = nn.Sequential(
+            nn.Conv2d(1, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
+        )
         self.deq = FixedPoint(Cell(channels, 24))
         self.norm = nn.BatchNorm2d(channels)
         self.head = nn.Linear(channels * 4, classes)

@@ -2,7 +2,7 @@ r"""The temperature of the air between stations, by a network trained over small
 
 Source: https://github.com/alan-turing-institute/deepsensor/issues/47
 Fault: Each call of the epoch function builds a new Adam, so the moments are lost each time.
-Cause: (optimi[sz]er|adam|moment|state).{0,100}(new|again|re.?creat|re.?instan|rebuil|reset|lost|lose|fresh)
+Cause: (optimi[sz]er|adam|moment|state).{0,100}(new|again|re.?creat|re.?instan|rebuil|reset|fresh)
     |(optimi[sz]er|adam|moment|state).{0,100}((every|each|per) epoch)
     |(new|fresh|re.?creat\w*|re.?instan\w*|reset\w*) .{0,40}(optimi[sz]er|adam|moment)
 Place: optimi[sz]er|train_epoch|opt\b

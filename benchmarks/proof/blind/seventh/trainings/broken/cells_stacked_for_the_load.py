@@ -56,10 +56,10 @@ def windows(count, length=16):
 
 model = LoadModel()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 180)
-test_x, test_y = windows(400)
-for step in range(180):
-    x, y = windows(64)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 140)
+test_x, test_y = windows(200)
+for step in range(140):
+    x, y = windows(48)
     loss = nn.functional.mse_loss(model(x), y)
     optimizer.zero_grad()
     loss.backward()

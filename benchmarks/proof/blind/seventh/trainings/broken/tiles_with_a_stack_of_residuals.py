@@ -48,7 +48,7 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self._conv_1 = nn.Conv2d(2, HIDDENS, 3, padding=1)
-        self._residual_stack = ResidualStack(HIDDENS, HIDDENS, 5, 8)
+        self._residual_stack = ResidualStack(HIDDENS, HIDDENS, 4, 8)
         self._conv_2 = nn.Conv2d(HIDDENS, 1, 1)
 
     def forward(self, x):
@@ -71,13 +71,13 @@ class Teacher(nn.Module):
 
 
 teacher = Teacher()
-test_x = torch.randn(200, 2, SIDE, SIDE)
+test_x = torch.randn(100, 2, SIDE, SIDE)
 test_y = teacher(test_x)
 model = Model()
 print(sum(p.numel() for p in model.parameters()), "parameters")
 optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
 for step in range(240):
-    x = torch.randn(48, 2, SIDE, SIDE)
+    x = torch.randn(32, 2, SIDE, SIDE)
     loss = F.mse_loss(model(x), teacher(x)) / test_y.var()
     optimizer.zero_grad()
     loss.backward()

@@ -55,9 +55,12 @@ def _shrunk(record: Report) -> Iterator[RuleFinding]:
 
 
 def _is_note(fact: ScriptFact) -> bool:
-    """Return whether a fact may be meant: a group that is empty in this model, a large eps."""
-    return fact.kind in {"empty_group", "swapped_betas"} or (
-        fact.kind == "large_eps" and not fact.values["given"]
+    """Return whether a fact may be meant: an empty group, a large eps, an optimizer of a task."""
+    values = fact.values
+    return (
+        fact.kind in {"empty_group", "swapped_betas"}
+        or (fact.kind == "large_eps" and not values["given"])
+        or (fact.kind == "optimizer_again" and values["steps"] > values["made"])
     )
 
 
@@ -72,6 +75,13 @@ def _duplicate(fact: ScriptFact) -> tuple[str, str]:
 
 
 def _again(fact: ScriptFact) -> tuple[str, str]:
+    made, steps = fact.values["made"], fact.values["steps"]
+    if steps > made:
+        return (
+            f"{fact.target} is constructed again {made:,} times for the same parameters, each time "
+            f"for {steps / made:.3g} steps: its moments begin with 0 each time",
+            "construct the optimizer once, in front of the loop over epochs",
+        )
     return (
         f"{fact.target} is constructed again for each step, {fact.values['made']:,} times: its "
         "moments begin with 0 each time",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from hookcli.report.training import ScriptFact, TrainingReport
@@ -154,6 +155,16 @@ def _first(fact: ScriptFact) -> tuple[str, str]:
             f"{values['std']:.3g}, {times:.3g} times that of torch's initialization",
             f"initialize '{values['weight']}' with smaller values",
         )
+    if values.get("factors"):
+        one, two = values["factors"]
+        width = math.sqrt(values["terms"])
+        return (
+            f"{message}: the logits are products of '{one}' and '{two}', {values['terms']:,} "
+            f"values with standard deviations of {values['stds'][0]:.3g} and "
+            f"{values['stds'][1]:.3g}, and so have one of {values['spread']:.3g}",
+            f"initialize them with a standard deviation of {1 / math.sqrt(width):.2g} or less, or "
+            f"divide the product by {width:.3g}",
+        )
     return (
         f"{message}: the logits are large before the first step",
         "check the initialization, what scales the logits, and whether labels fit the model",
@@ -223,7 +234,8 @@ RULE = Rule(
     "gradients of four or more backward passes, and the loss is not divided, is a note. What makes "
     "a loss large, as a sum over many elements, is told with the findings that follow from it. "
     "Before the first step, inputs of the first layer with a root mean square above 20 or below "
-    "0.01 are a note, and so is a cross entropy six times as large as that of a guess. "
+    "0.01 are a note, and so is a cross entropy six times as large as that of a guess, of binary "
+    "logits three times. "
     "A column of the inputs that has one value, not 0 or 1, in all samples is a note, and so "
     "is a class of cross_entropy that no label of many has. Fails if the "
     "inputs in evaluations are 20 times as large or small as those in training.",

@@ -74,6 +74,16 @@ def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
     return "rounding" if row is not None and row.dtype in _SHORT else "other"
 
 
+def _is_just_reached(row: ParameterRow | None, training: TrainingInfo) -> bool:
+    """Return whether a gradient other than 0 reaches a parameter in the last sampled step only.
+
+    So it is behind weights that begin with 0: what the step before has made of them is small.
+    """
+    aside = skipped_steps(training)
+    known = [status for step, status in statuses(row) if step not in aside] if row else []
+    return known[-1:] == ["ok"] and "ok" not in known[:-1] and len(known) > 1
+
+
 def _compared(training: TrainingInfo, made: int) -> str:
     """Return the steps between whose parameters the comparison is."""
     first, last = training.sampled[0], training.sampled[-1]
@@ -110,6 +120,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             reason = "restored" if update.restored else _reason(row, training)
             if reason == "other" and alone and weight_of(update.name) in changed:
                 continue  # its gradient cancels nearly: a rate that is too small is that of both
+            if reason == "other" and _is_just_reached(row, training):
+                continue
             groups.setdefault(reason, []).append(update.name)
     where = places(report) if groups else {}
     for reason, names in groups.items():

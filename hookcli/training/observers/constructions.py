@@ -217,10 +217,11 @@ class Constructions(Observer):
                         names=group.names,
                     )
         for place, line in self._lines.items():
-            if line.is_same and line.made >= _LEAST and line.steps == line.made:
+            if line.is_same and line.made >= _LEAST and line.steps >= line.made:
                 self.facts.add(
-                    "optimizer_again", line.type, place, record=line.record, made=line.made
-                )
+                    "optimizer_again", line.type, place, record=line.record, made=line.made,
+                    steps=line.steps,
+                )  # fmt: skip
 
 
 def _fourth_argument(optimizer: Any) -> str:

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-from torch import nn
 
 from hookcli.engine.probes.trainability.graph_patterns import input_of, weight_of
-from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
-from hookcli.models import module_tree, places
-from hookcli.rules.gradients.wide_weights import WIDE, usual_deviation
-from hookcli.torch_private import ConvNd, disable_current_modes
+from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
+from hookcli.models import places
+from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.forward_modes import InputSize, input_size
+from hookcli.training.observers.first_losses import first_losses, wide_products, wide_weights
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
@@ -29,7 +28,6 @@ _MOST_SIZES = 3  # backward passes at which the inputs of a root are looked at
 _APART, _UNIT = 20.0, 0.05  # times the size in training, which counts as 0.05 at least
 _MOST_COLUMNS, _SAMPLES = 512, 24  # of inputs whose columns are compared
 _FEW = 2  # columns that never vary
-_FAR = 6.0  # times the loss of a guess
 # Operators of layers, with the attribute that keeps the input.
 _LAYERS = {
     "AddmmBackward0": "_saved_mat1",
@@ -122,7 +120,7 @@ class FirstSizes(Observer):
             if id(root) not in self._stepped
             for name, parameter in root.root.named_parameters()
         }
-        first = next(_first_losses(nodes), None)
+        first = next(first_losses(nodes), None)
         given = [one for one in _inputs(nodes) if one[0] in names]
         if given:
             parameter, values = max(given, key=lambda one: one[1]["size"])
@@ -132,9 +130,13 @@ class FirstSizes(Observer):
             self._waiting.append(("input_scale", module, at, {**values, **(first or {})}))
         elif first is not None:
             roots = {id(root): root for root, _ in names.values()}
-            wide = [one for root in roots.values() for one in _wide_weights(root.root)]
+            wide = [one for root in roots.values() for one in wide_weights(root.root)]
             weight, std, usual = max(wide, key=lambda one: one[1] / one[2], default=("", 0.0, 0.0))
             found = {**first, "weight": weight, "std": std, "usual": usual}
+            factors = next(wide_products(nodes), None)
+            if factors is not None and not weight and all(f in names for f in factors["factors"]):
+                factors["factors"] = [names[one][1] for one in factors["factors"]]
+                found.update(factors)
             self._waiting.append(("first_loss", "", place, found))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
@@ -195,38 +197,3 @@ def _inputs(nodes: Sequence[Node]) -> Iterator[tuple[int, dict[str, Any]]]:
 def _is_read(tensor: torch.Tensor) -> bool:
     plain = tensor.layout is torch.strided and not tensor.is_meta and tensor.is_floating_point()
     return plain and 1 < tensor.numel() <= _MOST
-
-
-def _first_losses(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
-    """Yield the cross entropies that are far above that of a guess."""
-    for node in nodes:
-        if node.name() not in ("NllLossBackward0", "NllLoss2DBackward0"):
-            continue
-        try:
-            logs, target = node._saved_self.detach(), node._saved_target.detach()
-        except RuntimeError:
-            continue
-        classes = logs.shape[1 if logs.dim() > 1 else 0]
-        if classes < 2 or logs.numel() > _MOST or logs.is_meta or logs.dim() < 2:
-            continue
-        known = target != signed(node._saved_ignore_index)
-        if not bool(known.any()):
-            continue
-        picked = logs.float().gather(1, target.clamp(0, classes - 1)[:, None])[:, 0]
-        loss, guess = float(-picked[known].mean()), math.log(classes)
-        if math.isfinite(loss) and loss > _FAR * guess:
-            yield {"loss": loss, "guess": guess, "classes": int(classes)}
-
-
-def _wide_weights(root: nn.Module) -> Iterator[tuple[str, float, float]]:
-    """Yield the weights of layers that are spread much wider than torch initializes them."""
-    for module, names in module_tree.modules(root):
-        weight = module_tree.own_parameter(module, "weight")
-        if weight is None or weight.dim() < 2 or weight.is_meta or weight.numel() > _MOST:
-            continue
-        if isinstance(module, nn.Linear | ConvNd) and type(weight) is nn.Parameter:
-            fan_in = weight[0].numel()
-            std = float(weight.detach().float().std(unbiased=False))
-            usual = usual_deviation(fan_in)
-            if std > WIDE * usual:
-                yield f"{names[0]}.weight" if names[0] else "weight", std, usual

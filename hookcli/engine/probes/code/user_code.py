@@ -50,6 +50,7 @@ _FUNCTIONS = _METHODS | {
     "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
     "stack", "where", "exp", "log", "sqrt", "interpolate", "pad",
 }  # fmt: skip
+_OF_TENSORS = {"shape", "size", "dim", "ndim"}  # attributes
 _LISTS = (nn.ModuleList, nn.Sequential)
 _IN_PLACE = {"inplace", "out"}
 _MOST = 10  # findings of one kind
@@ -256,9 +257,20 @@ def _multiplied(made: FunctionType) -> Iterator[str]:
     for node in ast.walk(definition) if definition is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             lists = (side for side in (node.left, node.right) if isinstance(side, ast.List))
-            if any(len(one.elts) == 1 and isinstance(one.elts[0], ast.Call) for one in lists):
+            if any(len(one.elts) == 1 and _is_new(one.elts[0], definition) for one in lists):
                 yield _place(made, node.lineno)
                 return
+
+
+def _is_new(value: ast.expr, definition: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
+    """Return whether a value is the result of a call, also by a variable of the function."""
+    if isinstance(value, ast.Call):
+        return True
+    for node in ast.walk(definition) if definition is not None else ():
+        name, given = _alone(node) if isinstance(node, ast.stmt) else ("", None)
+        if isinstance(value, ast.Name) and name == value.id and isinstance(given, ast.Call):
+            return True
+    return False
 
 
 def _repeated(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int, int]]:
@@ -319,9 +331,14 @@ def _discarded(function: FunctionType) -> Iterator[tuple[str, str]]:
 
 
 def _computed(definition: ast.FunctionDef | ast.AsyncFunctionDef | None) -> set[str]:
-    """Return the variables that a function gives the result of a module or of arithmetic."""
+    """Return the variables of a function that are tensors by what is done with them.
+
+    They get the result of a module or of arithmetic, or have a shape.
+    """
     found = set()
     for node in ast.walk(definition) if definition is not None else ():
+        if isinstance(node, ast.Attribute) and node.attr in _OF_TENSORS:
+            found.add(ast.unparse(node.value))
         name, value = _alone(node) if isinstance(node, ast.stmt) else ("", None)
         called = value.func if isinstance(value, ast.Call) else None
         of_self = isinstance(called, ast.Attribute) and _is_name(called.value, "self")

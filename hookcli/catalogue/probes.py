@@ -114,7 +114,7 @@ _ROWS = (
             name,
             cost,
             Way.OBSERVES,
-            "trainability.graph_patterns:observe",
+            "trainability.patterns.graph_patterns:observe",
             {name: f"trainability:{result}"},
         )
         for name, cost, result in (

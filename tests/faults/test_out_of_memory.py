@@ -35,7 +35,9 @@ OTHERS = {
     "engine/probes/samples/batch_independence.py": {"_memory_of": "reads an address"},
     "engine/probes/gradients/zero_reasons.py": {"_why": "reads attributes of a node"},
     "engine/probes/probes.py": {"_measured": "the error is the reason that is shown"},
-    "engine/probes/trainability/graph_patterns.py": {"_note": "reads attributes of a node"},
+    "engine/probes/trainability/patterns/graph_patterns.py": {
+        "_note": "reads attributes of a node"
+    },
     "engine/probes/trainability/shapes/graph_shapes.py": {"_known": "reads attributes of a node"},
     "engine/probes/trainability/loss_graph.py": {"_look": "reads attributes of a node"},
     "engine/probes/trainability/shared_memory.py": {"_groups": "reads an address"},

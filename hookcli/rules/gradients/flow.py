@@ -26,6 +26,7 @@ from hookcli.text import counted
 _LEAST = 4  # layers: a trend over fewer means nothing
 _STEADY = 0.9  # share of steps; in healthy models at most 0.8, over six layers
 _SMALLEST = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float64": 2.0**-1022}  # normal numbers
+_OF_LOSS = 0.1  # the derivative of a loss by itself is 1: such a gradient has not vanished
 _UPDATES = 1e-4  # of the norm of a weight, in one step: a layer with it is trained
 _OF_USUAL = 0.03  # of the update of the last layers
 _SQUASH = {"Sigmoid", "Tanh", "Softmax", "Softsign", "LogSigmoid", "Hardtanh", "Hardsigmoid"}
@@ -87,6 +88,8 @@ def _finding(
     start = profile.start(falls=falls)
     extreme = min(range(start + 1), key=lambda i: sign * profile.logs[i])
     name, end = profile.names[extreme], profile.names[start]
+    if falls and profile.sizes[extreme] > _OF_LOSS:
+        return None
     if falls and report.training is not None and _is_updated(report.training, name, end):
         return None
     what = "gradient" if profile.what == "weights" else "gradient of the outputs"
@@ -190,7 +193,9 @@ VANISHING = Rule(
     looks_at="gradients",
     says="gradients do not become smaller from layer to layer towards the input",
     computes=_COMPUTES.format("Fails", "below")
-    + " In a training it does not fail if a step changes the first layers by 1e-4 of their norm, "
+    + " It does not fail if the gradients of the first layers are above 0.1, and only those of the "
+    "last ones are large, as behind a normalization of small values."
+    " In a training it does not fail if a step changes the first layers by 1e-4 of their norm, "
     "or by 3% of what it changes the last ones, as Adam does.",
     formula="median(rms(grad), first quarter) / median(rms(grad), last quarter) >= ratio",
     source="Hochreiter 1991; Glorot & Bengio 2010; smdebug VanishingGradient",

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.probes.trainability.graph_patterns import input_of, weight_of
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
+from hookcli.engine.probes.trainability.patterns.linear_maps import input_of, weight_of
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -12,7 +13,15 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.trainability.graph_patterns import (
+from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
+from hookcli.engine.probes.trainability.loss_graph import (
+    PROBABILITIES,
+    GraphWatcher,
+    LossGraph,
+    Node,
+    nodes_behind,
+)
+from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     AFTER,
     AXES,
     CHAINS,
@@ -22,15 +31,11 @@ from hookcli.engine.probes.trainability.graph_patterns import (
     SHARP,
     SIMILARITIES,
     GraphPatterns,
-    linear_pairs,
 )
-from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
-from hookcli.engine.probes.trainability.loss_graph import (
-    PROBABILITIES,
-    GraphWatcher,
-    LossGraph,
-    Node,
-    nodes_behind,
+from hookcli.engine.probes.trainability.patterns.linear_maps import (
+    linear_model,
+    linear_pairs,
+    weight_of,
 )
 from hookcli.engine.probes.trainability.shapes.graph_shapes import (
     BROADCASTS,
@@ -158,7 +163,8 @@ class LossLook(Observer):
             for name, kind, count in unregistered(root.root, strange):
                 value = {"kind": kind, "count": count}
                 self._note(Measurement(PROBE, name, None, value, None), root)
-        self._look_for_pairs(start, roots)
+        if not self._look_at_whole(start, roots):
+            self._look_for_pairs(start, roots)
         scale = target_scale(start)
         for root in roots:
             if scale is not None and not any(m.probe == SCALE for m in root.measured):
@@ -182,6 +188,24 @@ class LossLook(Observer):
                 place = places.of_class(type(root.root))
                 value = {"first": one, "hidden": len(first), "module": "Linear", "place": place}
                 self._note(Measurement(CHAINS, name, None, value, None), root)
+
+    def _look_at_whole(self, start: torch.Tensor, roots: Sequence[RootWatch]) -> bool:
+        """Note a root that computes one linear map of several layers; return whether one does."""
+        found = linear_model(start)
+        if found is None:
+            return False
+        weights = [id(weight_of(node)) for node in found[0]]
+        for root in roots:
+            names = {id(p): name for name, p in root.root.named_parameters()}
+            if all(weight in names for weight in weights):
+                last, first = (names[weights[i]].rpartition(".")[0] for i in (0, -1))
+                value = {
+                    "first": first, "hidden": found[1], "layers": len({*weights}),
+                    "whole": True, "module": "Linear", "place": places.of_class(type(root.root)),
+                }  # fmt: skip
+                self._note(Measurement(CHAINS, last, None, value, None), root)
+                return True
+        return False
 
     def _note(self, measurement: Measurement, root: RootWatch | None) -> None:
         """Add a measurement to a root, unless it has it."""

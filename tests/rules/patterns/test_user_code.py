@@ -205,6 +205,13 @@ class Multiplied(nn.Module):
 class SharedOnPurpose(Multiplied):
     def __init__(self):
         super().__init__()
+        shared = nn.Linear(8, 8)
+        self.layers = nn.ModuleList([shared] * 3)
+
+
+class ByAVariable(Multiplied):
+    def __init__(self):
+        super().__init__()
         layer = nn.Linear(8, 8)
         self.layers = nn.ModuleList([layer] * 3)
 
@@ -220,6 +227,7 @@ def test_a_list_that_multiplies_a_new_module_is_a_note():
     assert (row.rule, row.severity, row.target, row.value) == (
         "repeated_module", "note", "layers", 3
     )  # fmt: skip
+    assert [one.value for one in found(ByAVariable())] == [3]
     assert found(SharedOnPurpose()) == []
     assert found(Several()) == []
 

@@ -50,6 +50,7 @@ _FUNCTIONS = _METHODS | {
     "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
     "stack", "where", "exp", "log", "sqrt", "interpolate", "pad",
 }  # fmt: skip
+_SHARED = ("shared", "tied", "same", "common")
 _OF_TENSORS = {"shape", "size", "dim", "ndim"}  # attributes
 _LISTS = (nn.ModuleList, nn.Sequential)
 _IN_PLACE = {"inplace", "out"}
@@ -263,9 +264,14 @@ def _multiplied(made: FunctionType) -> Iterator[str]:
 
 
 def _is_new(value: ast.expr, definition: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
-    """Return whether a value is the result of a call, also by a variable of the function."""
+    """Return whether a value is the result of a call, also by a variable of the function.
+
+    A variable whose name says that it is shared is meant.
+    """
     if isinstance(value, ast.Call):
         return True
+    if isinstance(value, ast.Name) and any(word in value.id.lower() for word in _SHARED):
+        return False
     for node in ast.walk(definition) if definition is not None else ():
         name, given = _alone(node) if isinstance(node, ast.stmt) else ("", None)
         if isinstance(value, ast.Name) and name == value.id and isinstance(given, ast.Call):

@@ -26,7 +26,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     shape_of_node,
     signed,
 )
-from hookcli.engine.probes.trainability.softmax_graph import LINEAR, VIEWS
+from hookcli.engine.probes.trainability.patterns.softmax_graph import LINEAR, VIEWS
 from hookcli.models import places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement

@@ -18,7 +18,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     shape_of_node,
     signed,
 )
-from hookcli.engine.probes.trainability.single_axis import is_single
+from hookcli.engine.probes.trainability.patterns.single_axis import is_single
 
 SOFTMAX = "SoftmaxBackward0"
 LINEAR = {"AddmmBackward0": (1, 2), "MmBackward0": (0, 1)}  # the arguments: input, weight

@@ -16,7 +16,6 @@ outputs of the model that are those of a ReLU behind a linear layer.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,7 +35,13 @@ from hookcli.engine.probes.trainability.loss_graph import (
     shape_of_node,
     signed,
 )
-from hookcli.engine.probes.trainability.softmax_graph import (
+from hookcli.engine.probes.trainability.patterns.linear_maps import (
+    BATCH_NORMS,
+    chains,
+    linear_model,
+    weight_of,
+)
+from hookcli.engine.probes.trainability.patterns.softmax_graph import (
     LINEAR,
     SOFTMAX,
     VIEWS,
@@ -65,8 +70,6 @@ _ACTIVATIONS = {
                  "Hardswish", "Mish", "Hardtanh", "Prelu", "LogSigmoid")
 }  # fmt: skip
 _SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "NegBackward0"}
-# CUDA and ROCm have kernels of their own.
-_BATCH_NORMS = {"NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0"}
 _LONGEST = 20  # nodes of a path
 _MOST = 5  # findings of one kind
 _OFTEN_ZERO = 0.1  # the share of zeros in the outputs of a ReLU
@@ -141,7 +144,6 @@ class GraphPatterns(GraphWatcher):
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
         chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
-        is_linear = CHAINS in self._probes and kinds.isdisjoint(_ACTIVATIONS)
         if SOFTMAX in kinds or chained:
             for node in nodes:
                 for behind, _ in node.next_functions:
@@ -150,9 +152,7 @@ class GraphPatterns(GraphWatcher):
         patterns: dict[str, Callable[[], Iterator[tuple[Node, dict[str, Any]]]]] = {
             AXES: lambda: softmaxes(nodes, users),
             CHAINS: lambda: (
-                _linear_model(nodes, owners, calls)
-                if is_linear
-                else _chains(nodes, users, owners, calls)
+                chains(nodes, users, owners, calls) if chained else _whole(start, owners, calls)
             ),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),
@@ -234,7 +234,7 @@ def _other_dimensions(
                 reduced = {shape[dim] for dim in dims}
                 if sizes == {shape[-1]} and len(shape) > 2 and dims and not sizes & reduced:
                     yield node, _normed(shape, dims, batch_norm=False)
-        elif node.name() in _BATCH_NORMS:
+        elif node.name() in BATCH_NORMS:
             shape = [*(shape_of_node(node) or ())]
             behind = node.next_functions[0][0]
             while behind is not None and behind.name() in VIEWS | _ACTIVATIONS:
@@ -289,146 +289,6 @@ def _doubled(
             yield node, {"shape": [*shape]}
 
 
-def _chains(
-    nodes: list[Node], users: dict[Node, list[Node]], owners: NodeOwners, calls: dict[int, Call]
-) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield each nn.Linear that only another nn.Linear feeds, if that is no bottleneck.
-
-    Yield the last of three or more, too, if batch norms and dropout are in between, but nothing
-    else is. In eval mode, these are linear as well.
-    """
-    feeds: dict[Node, Node] = {}  # the linear layer before each, also through batch norms
-    for node in nodes:
-        if node.name() not in LINEAR:
-            continue
-        behind = node.next_functions[LINEAR[node.name()][0]][0]
-        direct = True
-        while behind is not None and len(users[behind]) == 1 and behind.name() not in LINEAR:
-            if behind.name() not in VIEWS:
-                if not _is_linear_in_eval(behind, owners, calls):
-                    break
-                direct = False
-            behind = behind.next_functions[0][0]
-        if behind is None or behind.name() not in LINEAR or len(users[behind]) != 1:
-            continue
-        first, second = (_weight(one) for one in (behind, node))
-        kinds = [place_of(one, owners, calls) for one in (behind, node)]
-        if first is None or second is None or any(kind[2][0] != "Linear" for kind in kinds):
-            continue
-        hidden, narrow = first.shape[0], min(first.shape[1], second.shape[0])
-        if hidden >= narrow and second.shape[1] == hidden and first is not second:
-            feeds[node] = behind
-            if direct:
-                yield node, {"first": kinds[0][0], "hidden": hidden}
-    for node in feeds.keys() - feeds.values():
-        row = [node]
-        while row[-1] in feeds:
-            row.append(feeds[row[-1]])
-        if len(row) > 2:
-            name, width = place_of(row[-1], owners, calls)[0], shape_of_node(row[-1])
-            yield node, {"first": name, "hidden": (width or (0,))[-1], "layers": len(row)}
-
-
-_CONVOLUTION = "ConvolutionBackward0"
-# Operators of a model that computes one linear map, beside its layers.
-_OF_LINEAR_MAPS = SAME_VALUES | VIEWS | {
-    f"{name}Backward0"
-    for name in ("Add", "Sub", "Mean", "Sum", "AvgPool2D", "AdaptiveAvgPool2D", "ConstantPadNd",
-                 "Cat", "Embedding", "Split", "Unbind")
-} | {"MeanBackward1", "SumBackward1", "torch::autograd::AccumulateGrad"}  # fmt: skip
-
-
-def _linear_model(
-    nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
-) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield the last layer of a model of several layers with nothing but linear maps in it.
-
-    One of its widths must be none that a bottleneck limits, as that of a linear autoencoder does.
-    """
-    layers = []
-    for node in nodes:
-        if owners.of(node._sequence_nr()) is None:  # of the loss
-            continue
-        if node.name() in LINEAR or node.name() == _CONVOLUTION:
-            layers.append(node)
-        elif node.name() not in _OF_LINEAR_MAPS:
-            return
-    chain = _chain_of(layers)
-    shapes = [tuple(one.shape) for node in chain if (one := weight_of(node)) is not None]
-    if len(shapes) < 2 or len(shapes) < len(chain):
-        return
-    narrow = min(shapes[-1][1], shapes[0][0])  # the first layer is the farthest from the loss
-    if any(shape[0] >= narrow for shape in shapes[1:]):
-        name = place_of(chain[-1], owners, calls)[0]
-        yield chain[0], {
-            "first": name, "hidden": max(shape[0] for shape in shapes[1:]), "layers": len(chain),
-            "whole": True,
-        }  # fmt: skip
-
-
-def _chain_of(layers: list[Node]) -> list[Node]:
-    """Return layers each of which gets the result of the next one, from the last layer on."""
-    known, chain = set(layers), layers[:1]
-    for layer in chain:  # grows meanwhile
-        todo = [layer.next_functions[input_of(layer)][0]]
-        for node in todo:  # grows meanwhile
-            if node in known:
-                chain += [node] if node not in chain else []
-                break
-            if node is not None and len(todo) < _LONGEST * _LONGEST:
-                todo += [behind for behind, _ in node.next_functions]
-    return chain
-
-
-def input_of(layer: Node) -> int:
-    """Return which argument of a linear layer or a convolution is its input."""
-    return LINEAR[layer.name()][0] if layer.name() in LINEAR else 0
-
-
-def weight_of(node: Node) -> torch.Tensor | None:
-    """Return the trainable weight of a linear layer or a convolution."""
-    if node.name() in LINEAR:
-        return _weight(node)
-    variable = getattr(node.next_functions[1][0], "variable", None)
-    return variable if isinstance(variable, torch.Tensor) else None
-
-
-def linear_pairs(start: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield the weights of two linear layers with nothing in between, if that is no bottleneck."""
-    nodes = list(nodes_behind(start))
-    users = Counter(behind for node in nodes for behind, _ in node.next_functions if behind)
-    for node in nodes:
-        if node.name() not in LINEAR:
-            continue
-        behind = node.next_functions[LINEAR[node.name()][0]][0]
-        while behind is not None and users[behind] == 1 and behind.name() in VIEWS:
-            behind = behind.next_functions[0][0]
-        if behind is None or behind.name() not in LINEAR or users[behind] != 1:
-            continue
-        first, second = _weight(behind), _weight(node)
-        if first is None or second is None or first is second or second.shape[1] != len(first):
-            continue
-        if len(first) >= min(first.shape[1], len(second)):
-            yield first, second
-
-
-def _is_linear_in_eval(node: Node, owners: NodeOwners, calls: dict[int, Call]) -> bool:
-    """Return whether a node is of a batch norm or of a dropout layer of torch."""
-    kind = place_of(node, owners, calls)[2][0] or ""
-    if node.name() in _BATCH_NORMS:
-        return kind == "BatchNorm1d"
-    return kind == "Dropout" and node.name() in {"MulBackward0", "NativeDropoutBackward0"}
-
-
-def _weight(node: Node) -> torch.Tensor | None:
-    """Return the trainable weight of a linear layer."""
-    behind = node.next_functions[LINEAR[node.name()][1]][0]
-    while behind is not None and behind.name() in {"TBackward0", "TransposeBackward0"}:
-        behind = behind.next_functions[0][0]
-    variable = getattr(behind, "variable", None)
-    return variable if variable is not None and variable.dim() == 2 else None
-
-
 def _norms(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield each norm over groups of one value."""
     for node in nodes:
@@ -439,6 +299,18 @@ def _norms(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
             channels, size, groups = node._saved_C, node._saved_HxW, node._saved_group
             if int(channels) * int(size) == int(groups):
                 yield node, {"shape": [*(shape_of_node(node) or ())]}
+
+
+def _whole(
+    start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the last layer of a model that computes one linear map."""
+    found = linear_model(start)
+    if found is not None:
+        layers, hidden = found
+        first = place_of(layers[-1], owners, calls)[0]
+        count = len({id(weight_of(node)) for node in layers})
+        yield layers[0], {"first": first, "hidden": hidden, "layers": count, "whole": True}
 
 
 def _similarities(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:

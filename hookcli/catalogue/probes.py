@@ -126,6 +126,7 @@ _ROWS = (
             ("masked_shares", "the softmaxes in the autograd graph", "MaskedShares"),
             ("scaled_shares", "the softmaxes in the autograd graph", "ScaledShares"),
             ("sharp_scores", "the softmaxes in the autograd graph", "SharpScores"),
+            ("weak_masks", "the softmaxes in the autograd graph", "WeakMask"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
             ("relu_outputs", "the operator that makes the output", "ReluOutput"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),

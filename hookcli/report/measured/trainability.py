@@ -247,6 +247,16 @@ class MaskedShares(TypedDict):
     place: str | None
 
 
+class WeakMask(TypedDict):
+    """The share that masked scores keep in a softmax, in rows that also have others."""
+
+    share: Real
+    rows: Size
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
 class ScaledShares(TypedDict):
     """By which number the shares of a softmax are multiplied afterwards."""
 

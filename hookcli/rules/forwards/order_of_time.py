@@ -25,6 +25,13 @@ TENSORS, EFFECT = "position_tensors", "position_effect"
 _NAMED = 2
 
 
+_MASK = (
+    "hide each position after the query's own: `triu(ones(t, t), diagonal=1).bool()` is True where "
+    "attention is not allowed"
+)
+_PAD = "pad convolutions over time on the left only, and hide later positions from attention"
+
+
 def _value(report: Report, probe: str) -> Mapping[str, Any] | None:
     return next((m.value for m in report.measurements if m.probe == probe), None)
 
@@ -61,8 +68,7 @@ def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
     )
     yield RuleFinding(
         "fail", "", "later positions", message, value["relative"], 0, place or report.model.place,
-        advice="hide each position after the query's own: `triu(ones(t, t), diagonal=1).bool()` "
-        "is True where attention is not allowed",
+        advice=_PAD if what.startswith("forward moves") else _MASK,
     )  # fmt: skip
 
 

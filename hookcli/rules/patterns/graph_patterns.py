@@ -12,7 +12,7 @@ from hookcli.text import join_names
 
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
 SIMILARITIES, MASKED = "self_similarities", "masked_shares"
-AFTER, SHARP = "scaled_shares", "sharp_scores"
+AFTER, SHARP, WEAK = "scaled_shares", "sharp_scores", "weak_masks"
 DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
@@ -64,10 +64,22 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
             one.value["place"] or report.model.place,
             advice="mask the scores with -inf before the softmax",
         )  # fmt: skip
+    weak = _found(report, WEAK)
+    for one in weak:
+        share, rows = one.value["share"], one.value["rows"]
+        message = (
+            f"{_subject(one, 'softmax')} gives masked scores {share:.2g} of the weight in "
+            f"{rows:,} rows: the value that they are filled with is not far below the others"
+        )
+        yield RuleFinding(
+            "fail", one.target, "weak mask", message, share, 0,
+            one.value["place"] or report.model.place,
+            advice='fill them with `float("-inf")`, or with a large negative number such as -1e9',
+        )  # fmt: skip
     others = [*_found(report, AFTER), *_found(report, SHARP)]
     for one in others:
         yield _of_scale(report, one)
-    if not found and not masked and not others:
+    if not found and not masked and not weak and not others:
         message = "the weights of no attention are normalized over another dimension"
         yield _passed(report, message, of_values=True)
 
@@ -243,7 +255,7 @@ def _note(report: Report, one: Measurement, kind: str, message: str, advice: str
     )  # fmt: skip
 
 
-_OF_SOFTMAX = (AXES, MASKED, AFTER, SHARP)
+_OF_SOFTMAX = (AXES, MASKED, WEAK, AFTER, SHARP)
 
 SOFTMAX = Rule(
     name="softmax_dimension",
@@ -256,8 +268,10 @@ SOFTMAX = Rule(
     "values sums over. Not judged: a softmax that is used in several ways, as to divide by its "
     "sum, one whose scores are not such products, as of a soft assignment, and a product of two "
     "softmaxes. A mask after a softmax, before the product, is a finding if some rows lose a "
-    "share of their weights. Weights that are multiplied by one number after the softmax are one, "
-    "too; and scores that nothing scales, products of at least 16 terms of two linear layers, if "
+    "share of their weights; and so is one in front of it if masked scores keep a fifth or more of "
+    "what they would have if all were equal. Weights that are multiplied by one number after the "
+    "softmax are one, too; and scores that nothing scales, products of at least 16 terms of two "
+    "linear layers, if "
     "more than half of the rows of their softmax have a weight above 0.9.",
     formula="sum over the keys of softmax(scores) = 1, before dropout",
     source="Vaswani et al. 2017, equation 1; torch.softmax",

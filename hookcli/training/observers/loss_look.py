@@ -30,6 +30,7 @@ from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     POOLED,
     SHARP,
     SIMILARITIES,
+    WEAK,
     GraphPatterns,
 )
 from hookcli.engine.probes.trainability.patterns.linear_maps import (
@@ -338,7 +339,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
     return (
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
-        GraphPatterns([], (AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, POOLED)),
+        GraphPatterns([], (AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED)),
         LossFormulas([], (NOISE, SIGNS)),
     )
 

@@ -563,3 +563,30 @@ def test_a_softmax_over_a_dimension_that_always_has_one_element(name):
     function = {**ONE, **SEVERAL}[name]
     rows = found(Softmax(function), torch.randn(4, 4, 5), "normalizes_one_value")
     assert ["is over one element" in row.message for row in rows] == [True] * (name in ONE)
+
+
+# Masks in front of a softmax
+
+
+class Masked(Attention):
+    def __init__(self, fill, by_where):
+        super().__init__(0.25)
+        self.fill, self.by_where = fill, by_where
+
+    def forward(self, x):
+        hidden = torch.arange(x.shape[1]) >= torch.arange(1, len(x) + 1)[:, None, None]
+        scores = self.q(x) @ self.k(x).transpose(1, 2) * self.factor
+        if self.by_where:
+            scores = torch.where(hidden, self.fill, scores)
+        else:
+            scores = scores.masked_fill(hidden, self.fill)
+        return scores.softmax(-1) @ self.v(x)
+
+
+@pytest.mark.parametrize("by_where", [False, True])
+@pytest.mark.parametrize(("fill", "is_found"), [(-1e-9, True), (-1e9, False), (-torch.inf, False)])
+def test_masked_scores_that_keep_their_weight(fill, by_where, is_found):
+    rows = found(Masked(fill, by_where), torch.randn(4, 5, 16), "softmax_dimension")
+    assert [row.message.startswith("softmax in") for row in rows] == [True] * is_found
+    if is_found:
+        assert "gives masked scores" in rows[0].message

@@ -106,6 +106,44 @@ def test_the_name_of_a_class_tells_that_it_is_causal(left, status):
     assert finding(CausalConv(left=left), "causal_mask", torch.randn(2, 4, 9)).status == status
 
 
+class Shifted(nn.Module):
+    """A convolution over samples that are moved by one, padded on one side or on both."""
+
+    def __init__(self, *, left):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.left = nn.Conv1d(4, 4, 3), left
+        self.start = nn.Parameter(torch.zeros(1, 4, 1))
+
+    def forward(self, x):
+        x = torch.cat([self.start.expand(x.size(0), -1, -1), x[:, :, :-1]], dim=2)
+        return self.conv(F.pad(x, (2, 0) if self.left else (1, 1)))
+
+
+class Differences(Shifted):
+    """The change from one sample to the next, which may be seen from both sides."""
+
+    def forward(self, x):
+        before = torch.cat([x[:, :, :1], x[:, :, :-1]], dim=2)
+        return self.conv(F.pad(x - before, (1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("model", "status"),
+    [
+        (Shifted(left=False), "fail"),
+        (Shifted(left=True), "pass"),
+        (Differences(left=False), "skip"),
+    ],
+)
+def test_an_input_that_is_moved_by_one_position_tells_that_later_ones_are_hidden(model, status):
+    row = finding(model, "causal_mask", torch.randn(2, 4, 9))
+    assert row.status == status
+    if status == "fail":
+        assert row.message.endswith("although forward moves its input by one position")
+        assert row.advice.startswith("pad convolutions over time on the left only")
+
+
 def test_the_line_of_the_mask_is_named():
     row = finding(Late(), "causal_mask")
     line = Late.mask.__code__.co_firstlineno + 1

@@ -50,6 +50,8 @@ _FUNCTIONS = _METHODS | {
     "relu", "leaky_relu", "elu", "gelu", "silu", "dropout", "normalize", "layer_norm", "cat",
     "stack", "where", "exp", "log", "sqrt", "interpolate", "pad",
 }  # fmt: skip
+SHIFTED = "forward moves its input by one position"  # a hint that later ones must be hidden
+_JOINS = {"cat", "concat", "concatenate"}
 _SHARED = ("shared", "tied", "same", "common")
 _OF_TENSORS = {"shape", "size", "dim", "ndim"}  # attributes
 _LISTS = (nn.ModuleList, nn.Sequential)
@@ -212,7 +214,7 @@ _TRIANGLES = {"triu": 1, "tril": -1, "generate_square_subsequent_mask": 0}
 
 
 def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, str]]:
-    """Yield what in the code of a class hides later positions, with its line.
+    """Yield what in the code of a class hides later positions, or tells so, with its line.
 
     Both triangles of a matrix together are a band, which hides what is far away on both sides.
     """
@@ -223,6 +225,8 @@ def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, st
             continue
         definition = definition_of(function)
         for node in ast.walk(definition) if definition is not None else ():
+            if isinstance(node, ast.Assign) and _shifts(node):
+                found.append((SHIFTED, _place(function, node.lineno)))
             if not isinstance(node, ast.Call):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -238,6 +242,33 @@ def _causal(kind: type, functions: list[FunctionType]) -> Iterator[tuple[str, st
     forward = vars(kind).get("forward") or made
     if "causal" in kind.__name__.lower() and isinstance(forward, FunctionType) and is_own(forward):
         yield kind.__name__, _place(forward, forward.__code__.co_firstlineno)
+
+
+def _shifts(node: ast.Assign) -> bool:
+    """Return whether a variable is moved by one position, as `x = cat([start, x[:, :-1]], 1)`.
+
+    The start must be something else, and what is moved must not be read any more.
+    """
+    target, call = node.targets[0], node.value
+    if not isinstance(target, ast.Name) or not isinstance(call, ast.Call) or not call.args:
+        return False
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _JOINS:
+        return False
+    parts = getattr(call.args[0], "elts", ())
+    if len(parts) != 2 or not isinstance(parts[1], ast.Subscript):
+        return False
+    start = {one.id for one in ast.walk(parts[0]) if isinstance(one, ast.Name)}
+    if not _is_name(parts[1].value, target.id):
+        return False
+    # `x.size(0)` may be in the start, but no value of `x`
+    values = [one for one in ast.walk(parts[0]) if isinstance(one, ast.Subscript)]
+    return not (target.id in start and values) and any(
+        isinstance(one, ast.Slice)
+        and one.lower is None
+        and one.upper is not None
+        and ast.unparse(one.upper) == "-1"
+        for one in ast.walk(parts[1].slice)
+    )
 
 
 def _squeezes(functions: list[FunctionType]) -> Iterator[str]:

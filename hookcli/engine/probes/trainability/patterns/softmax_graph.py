@@ -34,6 +34,7 @@ _SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0"
 _MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
 _LONGEST = 20  # nodes of a path
 _LARGEST = 2**22  # elements of a softmax that is looked at
+_WEAK = 0.2  # of the share that masked scores would have if all scores were equal
 _NORMALISED = 1e-3  # how far the sum of shares may be from 1
 
 
@@ -186,6 +187,39 @@ def masked_shares(
         if bool(some.any()):
             value = {"rows": int(some.sum()), "of": left.numel(), "shape": [*shares.shape]}
             yield after[0], value
+
+
+def weak_masks(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each softmax whose masked scores keep a share, as of a fill value near 0."""
+    for node in nodes:
+        if node.name() != SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
+            continue
+        masked = _masked_scores(node)
+        if masked is None:
+            continue
+        shares, dim = node._saved_result.detach(), dimension_of(node)
+        masked = masked.expand_as(shares)
+        some = masked.any(dim) & ~masked.all(dim)  # rows with scores of both kinds
+        if not bool(some.any()):
+            continue
+        share = float((shares * masked).sum(dim)[some].mean())
+        if share >= _WEAK * float(masked.float().mean(dim)[some].mean()):
+            yield node, {"share": share, "rows": int(some.sum()), "shape": [*shares.shape]}
+
+
+def _masked_scores(softmax: Node) -> torch.Tensor | None:
+    """Return which scores of a softmax were filled with a constant; None if none were."""
+    node = softmax.next_functions[0][0]
+    if node is None or node.name() not in ("MaskedFillBackward0", "WhereBackward0"):
+        return None
+    if not _are_scores(softmax):
+        return None
+    if node.name() == "MaskedFillBackward0":
+        mask: torch.Tensor = node._saved_mask
+        return mask
+    graded = [behind is not None for behind, _ in node.next_functions]
+    condition: torch.Tensor = node._saved_condition
+    return None if sum(graded) != 1 else ~condition if graded[0] else condition
 
 
 def _kept(node: Node, shares: Node) -> torch.Tensor | None:

@@ -55,7 +55,7 @@ teacher = nn.Sequential(nn.Linear(12, 24), nn.Tanh(), nn.Linear(24, 5))
 @torch.no_grad()
 def sample(count):
     x = 1.4 * torch.randn(count, 12)
-    return x, (4 * teacher(x) + 0.7 * torch.randn(count, 5)).argmax(1)
+    return x, (4 * teacher(x) + 0.4 * torch.randn(count, 5)).argmax(1)
 
 
 @torch.no_grad()
@@ -63,10 +63,10 @@ def nll(model, data):
     return F.cross_entropy(model(data[0]), data[1]).item()
 
 
-loader = DataLoader(TensorDataset(*sample(1200)), batch_size=60, shuffle=True)
+loader = DataLoader(TensorDataset(*sample(3000)), batch_size=150, shuffle=True)
 test = sample(1500)
 net, swag = build(), Swag()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=3e-4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
 for epoch in range(16):
     if epoch == 8:
         optimizer.param_groups[0]["lr"] = 0.05

@@ -33,7 +33,7 @@ class NonNegativeLoss:
 def mail(count, share):
     spam = (torch.rand(count) < share).long()
     x = torch.randn(count, 20)
-    x[:, :5] += 1.4 * spam[:, None] * torch.sign(torch.randn(count, 1))
+    x[:, :5] += 2.2 * spam[:, None] * torch.sign(torch.randn(count, 1))
     return x, spam
 
 

@@ -1,8 +1,8 @@
 r"""Moves on a line from a log of random play, given the return that is wished for.
 
 Source: https://github.com/kzl/decision-transformer
-Odd: There is no reward in the loss and no value; the network imitates random play, its loss
-    hardly falls, and only the wished return at test time makes it play well.
+Odd: There is no reward in the loss and no value; the network imitates random play, its loss stays
+    far above zero, and only the wished return at test time makes it play well.
 """
 
 import torch
@@ -73,4 +73,4 @@ for step in range(240):
     optimizer.step()
     if step % 60 == 59:
         high, low = achieved(model, best), achieved(model, -best)
-        print(f"{step + 1} loss {loss.item():.3f} return for high {high:.2f}, for low wish {low:.2f}")
+        print(f"{step + 1} loss {loss.item():.3f} high wish {high:.2f} low wish {low:.2f}")

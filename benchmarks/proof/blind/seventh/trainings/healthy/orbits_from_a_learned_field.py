@@ -1,7 +1,7 @@
 r"""The field behind spiral orbits, learned through the solver of the differential equation.
 
 Source: https://github.com/rtqichen/torchdiffeq/blob/master/examples/ode_demo.py
-Odd: The network has no target of its own: its output is integrated by sixteen evaluations per
+Odd: The network has no target of its own: its output is integrated by eight evaluations per
     interval and the error of the path flows back through all of them; weights start small, biases
     at zero.
 """
@@ -45,7 +45,7 @@ def odeint(f, y0, points, h, substeps):
 
 
 class MovingAverage:
-    def __init__(self, momentum=0.95):
+    def __init__(self, momentum=0.9):
         self.momentum, self.value = momentum, None
 
     def update(self, new):
@@ -61,7 +61,7 @@ meter = MovingAverage()
 for step in range(160):
     start = torch.randint(0, 400 - 8, (32,))
     target = torch.stack([true_path[start + i, 0] for i in range(8)])
-    predicted = odeint(field, target[0], 8, 0.05, 4)
+    predicted = odeint(field, target[0], 8, 0.05, 2)
     loss = (predicted - target).abs().mean()
     optimizer.zero_grad()
     loss.backward()

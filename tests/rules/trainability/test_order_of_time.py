@@ -107,7 +107,7 @@ def test_the_name_of_a_class_tells_that_it_is_causal(left, status):
 
 
 class Shifted(nn.Module):
-    """A convolution over samples that are moved by one, padded on one side or on both."""
+    """A convolution over samples that are moved by one, padded on one side."""
 
     def __init__(self, *, left):
         super().__init__()
@@ -117,7 +117,7 @@ class Shifted(nn.Module):
 
     def forward(self, x):
         x = torch.cat([self.start.expand(x.size(0), -1, -1), x[:, :, :-1]], dim=2)
-        return self.conv(F.pad(x, (2, 0) if self.left else (1, 1)))
+        return self.conv(F.pad(x, (2, 0) if self.left else (0, 2)))
 
 
 class Differences(Shifted):

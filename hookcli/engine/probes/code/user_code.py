@@ -254,7 +254,7 @@ def _shifts(node: ast.Assign) -> bool:
         return False
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _JOINS:
         return False
-    parts = getattr(call.args[0], "elts", ())
+    parts: list[ast.expr] = getattr(call.args[0], "elts", [])
     if len(parts) != 2 or not isinstance(parts[1], ast.Subscript):
         return False
     start = {one.id for one in ast.walk(parts[0]) if isinstance(one, ast.Name)}

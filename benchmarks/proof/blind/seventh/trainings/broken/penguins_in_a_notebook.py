@@ -71,7 +71,7 @@ def test(model, data_loader):
 
 model = PenguinNet()
 loss_criteria = nn.CrossEntropyLoss()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-for epoch in range(1, 6):
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+for epoch in range(1, 8):
     print(f"epoch {epoch} training loss {train(model, train_loader, optimizer):.4f}", end=" ")
     test(model, test_loader)

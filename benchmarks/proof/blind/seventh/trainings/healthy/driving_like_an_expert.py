@@ -11,7 +11,7 @@ from torch import nn
 from torch.distributions import Categorical
 
 torch.manual_seed(124)
-CARS, STEPS, GAMMA = 48, 10, 0.9
+CARS, STEPS, GAMMA = 96, 8, 0.5
 
 
 def mlp(inputs, outputs):
@@ -47,9 +47,9 @@ def features(states, actions):
 
 
 actor, value, judge = mlp(2, 3), mlp(2, 1), mlp(5, 1)
-actor_optimizer = torch.optim.Adam([*actor.parameters(), *value.parameters()], lr=5e-3)
-judge_optimizer = torch.optim.Adam(judge.parameters(), lr=2e-3)
-for iteration in range(150):
+actor_optimizer = torch.optim.Adam([*actor.parameters(), *value.parameters()], lr=1e-2)
+judge_optimizer = torch.optim.Adam(judge.parameters(), lr=1e-2)
+for iteration in range(250):
     states, actions = roll(lambda s: Categorical(logits=actor(s)).sample())
     shown = features(*roll(expert))
     driven = features(states, actions)
@@ -61,6 +61,7 @@ for iteration in range(150):
 
     with torch.no_grad():
         reward = F.softplus(judge(driven)).squeeze(-1)
+        reward = reward - reward.mean()
         returns, following = [], torch.zeros(CARS)
         for r in reward.flip(0):
             following = r + GAMMA * following
@@ -74,7 +75,7 @@ for iteration in range(150):
     actor_optimizer.zero_grad()
     (policy_loss + F.mse_loss(worth, returns)).backward()
     actor_optimizer.step()
-    if iteration % 30 == 29:
+    if iteration % 50 == 49:
         away = states[3:, :, 0].abs().mean().item()
         same = (actions == expert(states.flatten(0, 1)).view(STEPS, CARS)).float().mean().item()
-        print(f"{iteration + 1} judge {judge_loss.item():.3f} off lane {away:.3f} as expert {same:.3f}")
+        print(f"{iteration + 1} judge {judge_loss.item():.3f} off {away:.3f} as expert {same:.3f}")

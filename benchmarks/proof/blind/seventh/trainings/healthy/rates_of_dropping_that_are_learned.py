@@ -35,7 +35,8 @@ class ConcreteDropout(nn.Module):
         weights = sum(w.square().sum() for w in self.layer.parameters())
         entropy = p * p.log() + (1 - p) * (1 - p).log()
         size = self.layer.in_features
-        return self.weight_regulariser * weights / (1 - p) + self.dropout_regulariser * size * entropy
+        decay = self.weight_regulariser * weights / (1 - p)
+        return decay + self.dropout_regulariser * size * entropy
 
 
 class Net(nn.Module):
@@ -78,4 +79,5 @@ for step in range(400):
             draws = torch.stack([model(x)[0] for _ in range(20)])
         rmse = (draws.mean(0) - y).square().mean().sqrt().item()
         rates = [layer.p_logit.sigmoid().item() for layer in (model.middle, model.outward)]
-        print(f"{step + 1} loss {loss.item():+.3f} rmse {rmse:.3f} rates {rates[0]:.3f} {rates[1]:.3f}")
+        shown = " ".join(f"{rate:.3f}" for rate in rates)
+        print(f"{step + 1} loss {loss.item():+.3f} rmse {rmse:.3f} rates {shown}")

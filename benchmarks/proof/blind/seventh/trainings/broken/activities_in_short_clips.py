@@ -5,6 +5,7 @@ Fault: The network ends with a softmax and its output goes to the cross entropy,
 Cause: softmax.{0,80}(twice|second|double|already|again|before|into|fed|own|built|includes)
     |(twice|double|two|second).{0,30}softmax|(probabilit).{0,60}(logit|cross.?entropy)
     |(logit).{0,60}(expect|not probabilit|instead of probabilit)
+    |softmax.{0,80}(another|loss (applies|has|takes)|cross.?entropy)
 Place: softmax|ConvLstm|criterion
 """
 

@@ -5,6 +5,7 @@ Fault: The loss takes the sigmoid of the scores and then calls the cross entropy
 Cause: sigmoid.{0,80}(twice|second|double|already|again|two times)|(twice|double|two).{0,30}sigmoid
     |(probabilit|0 (and|to|\.\.) ?1|\[0, ?1\]).{0,80}(logit)
     |(logit).{0,60}(expect|not probabilit|probabilit|sigmoid)
+    |sigmoid.{0,100}(logits|loss (applies|takes|has))
 Place: binary_cross_entropy_with_logits|FocalLoss|criterion|probs
 """
 

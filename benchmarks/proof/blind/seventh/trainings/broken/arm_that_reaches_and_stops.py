@@ -80,9 +80,9 @@ for step in range(1100):
     s_prime, r, done = env.step(a)
     memory.buffer.append((s, a, r, s_prime, 0.0 if done else 1.0))
     s = None if done or env.t >= 15 else s_prime
-    if step >= 500:
+    if step >= 700:
         q_loss = train(memory)
-        if step % 100 == 99:
+        if step % 80 == 79:
             with torch.no_grad():
                 grid = torch.rand(300, 2) * 2 - 1
                 value = q(torch.cat([grid, mu(grid).tanh()], 1)).mean().item()

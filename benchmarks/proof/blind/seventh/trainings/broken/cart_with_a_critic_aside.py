@@ -2,7 +2,7 @@ r"""A cart finds the middle of a track with a policy and a critic of its own.
 
 Source: https://github.com/bentrevett/pytorch-rl/issues/2
 Fault: The policy is updated with the bare returns; the values of the critic do not enter its loss.
-Cause: (critic|value|baseline)\w*.{0,120}(not used|unused|ignored|no effect|never|not enter|independent|no role)
+Cause: (critic|value|baseline)\w*.{0,120}(not used|unused|ignored|no effect|never|not enter)
     |(advantage|baseline).{0,80}(miss|not|without|no\b|subtract|instead)
     |(bare|raw|plain|full) returns?
     |returns?.{0,60}(without|instead of|not minus|not centred|baseline|advantage)

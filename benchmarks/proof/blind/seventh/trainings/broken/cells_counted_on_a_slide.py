@@ -3,8 +3,8 @@ r"""How many cells lie on a slide, with a rate that goes down by steps.
 Source: https://github.com/pytorch/vision/issues/2007
 Fault: The schedule takes a tenth after each single epoch, so that the rate is soon practically
     zero.
-Cause: (learning rate|\blr\b|rate).{0,100}(zero|tiny|small|fast|quick|early|soon|decay|vanish|drop|shrink)
-    |(step_size|gamma|StepLR|schedul)\w*.{0,100}(small|short|often|fast|early|every|aggressive|quick)
+Cause: (learning rate|\blr\b|rate).{0,100}(zero|tiny|small|fast|quick|early|soon|decay|vanish|drop)
+    |(step_size|gamma|StepLR|schedul)\w*.{0,100}(small|short|often|fast|early|every|aggressive)
     |(decay|schedul)\w*.{0,60}(too|fast|early|aggressive)
 Place: step_size|scheduler|StepLR|gamma
 """

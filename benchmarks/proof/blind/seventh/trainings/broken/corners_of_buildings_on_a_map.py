@@ -3,7 +3,7 @@ r"""Kinds of buildings from the corners of their outlines in the coordinates of 
 Source: https://reinvantveer.github.io/2017/09/04/coordinate-normalization.html
 Fault: The coordinates are national ones of some hundred thousand metres and are not brought to
     scale.
-Cause: (input|coordinate|feature|data|value)s?\w*.{0,80}(scal|normali|standardi|large|range|magnitude|huge)
+Cause: (input|coordinate|feature|data|value)s?\w*.{0,80}(scal|normali|standardi|large|range)
     |(not|un|without|no) ?.{0,20}(normali[sz]|scaled|standardi[sz])|saturat
     |(activation|logit)s?.{0,60}(huge|large|saturat)
 Place: coordinate|corners|outline|\bx\b|batch|input

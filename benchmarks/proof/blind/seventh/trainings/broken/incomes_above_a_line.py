@@ -6,6 +6,7 @@ Cause: sigmoid.{0,80}(twice|second|double|already|again|redundant|two times|also
     |(twice|double|two|redundant).{0,30}sigmoid
     |(probabilit|0 (and|to|\.\.) ?1|\[0, ?1\]).{0,80}logit
     |logit.{0,60}(expect|not probabilit|probabilit|sigmoid)
+    |sigmoid.{0,100}(logits|loss (applies|takes|has)|itself)
 Place: sigmoid|Sigmoid|BCEWithLogitsLoss|AdultNet|criterion
 """
 

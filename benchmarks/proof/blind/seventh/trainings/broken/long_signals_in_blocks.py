@@ -2,7 +2,7 @@ r"""Long signals are classified by blocks of causal filters, built from a table 
 
 Source: https://github.com/state-spaces/s4/pull/30
 Fault: Without a residual, the block returns its input and the output of its layer is ignored.
-Cause: (output|result|layer|filter|conv).{0,120}(ignored|unused|discard|not used|thrown|lost|never|no effect)
+Cause: (output|result|layer|filter|conv).{0,120}(ignored|unused|discard|not used|thrown|lost|never)
     |(return)\w*.{0,60}(input|\bx\b|unchanged|identity)|(no|without|zero|None).{0,30}grad
     |(weight|parameter|layer)s?.{0,60}(never|not|n't).{0,30}(train|chang|updat|grad)
 Place: layer|SequenceBlock|forward|residual|y\b

@@ -5,6 +5,7 @@ Fault: The forward pass ends with a softmax, and the loss applies another one.
 Cause: softmax.{0,80}(twice|second|double|already|again|before|into|fed|own|built|includes)
     |(twice|double|two|second).{0,30}softmax|(probabilit).{0,60}(logit|cross.?entropy)
     |(logit).{0,60}(expect|not probabilit|instead of probabilit)
+    |softmax.{0,80}(another|loss (applies|has|takes)|cross.?entropy)
 Place: softmax|PenguinNet|loss_criteria
 """
 
@@ -71,7 +72,7 @@ def test(model, data_loader):
 
 model = PenguinNet()
 loss_criteria = nn.CrossEntropyLoss()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-for epoch in range(1, 6):
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+for epoch in range(1, 8):
     print(f"epoch {epoch} training loss {train(model, train_loader, optimizer):.4f}", end=" ")
     test(model, test_loader)

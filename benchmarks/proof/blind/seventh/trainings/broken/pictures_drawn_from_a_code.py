@@ -6,6 +6,7 @@ Cause: (twice|second|double|again|two times|already).{0,80}(255|normali|scal|div
     |(255|normali|scal|divid)\w*.{0,80}(twice|second|double|again|two times|already)
     |(input|pixel|batch|value|feature|data)s?\w*.{0,60}(tiny|(very|too) small|near(ly)? zero|0\.00)
     |(input|pixel|batch|value|feature|data)s?\w*.{0,60}(range|hardly var)
+    |(255|normali|scal|divid)\w*.{0,80}once more
 Place: 255|\bxs\b|batch|train_input_pipeline
 """
 

@@ -2,7 +2,7 @@ r"""A low-rank change of a fixed layer is learned and its moving average is what
 
 Source: https://github.com/ostris/ai-toolkit/issues/1034
 Fault: The average is moved away from the parameters: the gap is added and should be subtracted.
-Cause: (ema|average|shadow)\w*.{0,120}(away|sign|add|subtract|diverg|grow|explod|wrong direction|far|drift)
+Cause: (ema|average|shadow)\w*.{0,120}(away|sign|add|subtract|diverg|grow|explod|wrong direction)
     |(sign|direction).{0,80}(ema|average|shadow|gap)
     |(ema|average|shadow)\w*.{0,80}(worse|not follow|not track|does not|unrelated)
 Place: ema|shadow|s_param|add_|average

@@ -5,6 +5,7 @@ Fault: The losses of the batches are added up without a division by their number
 Cause: (divid|averag|normali|mean|scale)\w*.{0,100}(accumul|number of (micro|batch)|steps)
     |accumul\w*.{0,120}(divid|averag|normali|sum|scale|times (too )?larg|multipl|\d+ times|larger)
     |(gradient|effective).{0,60}(times|too large|larger|sum of)
+    |(not|without|never)( \w+)? (divi|averag|normali)|added up
 Place: gradient_accumulation_steps|loss|accum
 """
 

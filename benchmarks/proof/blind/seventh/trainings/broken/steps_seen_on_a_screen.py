@@ -5,6 +5,7 @@ Fault: The wrapper of the game divides the screen by 255 and the agent divides i
 Cause: (twice|second|double|again|two times|already).{0,80}(255|normali|scal|divid)
     |(255|normali|scal|divid)\w*.{0,80}(twice|second|double|again|two times|already)
     |(input|pixel|screen|observation|state|value)s?\w*.{0,60}(tiny|(very|too) small|near(ly)? zero)
+    |(255|normali|scal|divid)\w*.{0,80}once more
 Place: 255|Agent|screen|forward|observation
 """
 

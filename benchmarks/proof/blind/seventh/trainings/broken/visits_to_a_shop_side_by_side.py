@@ -3,7 +3,7 @@ r"""The next item of a visit to a shop, with many visits side by side.
 Source: https://github.com/paxcema/KerasGRU4Rec/issues/1
 Fault: The state of a finished visit is cleared after the step, when the new visit has already
     used it.
-Cause: (hidden|state|memory)\w*.{0,120}(reset|clear|zero|carried|leak|previous|old|late|after|stale|inherit)
+Cause: (hidden|state|memory)\w*.{0,120}(reset|clear|zero|carried|leak|previous|old|late|after|stale)
     |(reset|clear)\w*.{0,80}(late|after|before|order|state|hidden)
     |(previous|old|other|finished|earlier) (visit|session|sequence).{0,80}(state|leak|carr|hidden)
 Place: hidden|state|mask|reset|finished

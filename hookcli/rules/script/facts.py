@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, RuleFinding, not_a_training, passed, skipped, unseen
+
+_NOT_FINITE = ("nan", "inf", "-inf")
 
 
 def judge_nothing(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -16,8 +20,21 @@ def judge_nothing(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def facts_of(report: TrainingReport, *kinds: str) -> list[ScriptFact]:
-    """Return the facts of these kinds."""
-    return [fact for fact in report.facts or () if fact.kind in kinds]
+    """Return the facts of these kinds, with NaN and infinities as numbers again."""
+    return [
+        replace(fact, values=_restored(fact.values))
+        for fact in report.facts or ()
+        if fact.kind in kinds
+    ]
+
+
+def _restored(value: Any) -> Any:
+    """Return a value of a fact as sentences format it: strict JSON has strings for NaN and Inf."""
+    if isinstance(value, dict):
+        return {key: _restored(inner) for key, inner in value.items()}
+    if type(value) in {list, tuple}:
+        return type(value)(_restored(inner) for inner in value)
+    return float(value) if isinstance(value, str) and value in _NOT_FINITE else value
 
 
 def findings_of(

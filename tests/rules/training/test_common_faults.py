@@ -759,3 +759,13 @@ def test_a_rate_with_which_all_steps_change_little_is_a_note(rate, is_found):
     assert [("120 steps change the parameters by at most" in one) for one in found] == (
         [True] * is_found
     )
+
+
+def test_a_figure_of_a_fact_that_is_not_finite_is_told():
+    def huge(output, target):
+        return F.nll_loss(100 * output.abs() + 90, target)  # the exp of 90 is infinite
+
+    train = training(lambda: Model(3), huge, classes)
+    found = [one for one in findings(judged(train), "loss_values") if "no log-probab" in one]
+    assert found[0].startswith("nll_loss gets values that are no log-probabilities")
+    assert "inf" in found[0]

@@ -62,6 +62,7 @@ from hookcli.rules.script import (
     batch_dimension,
     batches,
     constructions,
+    data_code,
     evaluation_code,
     frozen_attribute,
     frozen_parts,
@@ -244,6 +245,7 @@ CATALOGUE: dict[str, Rule] = {
         loss_size.RULE,
         unread_values.RULE,
         evaluation_code.RULE,
+        data_code.RULE,
         splits.RULE,
         spikes.RULE,
     )

@@ -183,6 +183,7 @@ RULES = [
     ("loss_size", "warning", "of_training", {}),
     ("unread_values", "note", "of_training", {}),
     ("evaluation_code", "note", "of_training", {}),
+    ("data_code", "note", "of_training", {}),
     ("separate_splits", "warning", "of_training", {}),
     ("step_spikes", "warning", "of_training", {}),
 ]

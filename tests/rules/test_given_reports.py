@@ -54,7 +54,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "lost_updates", "repeated_seed", "unheld_model",
                     "optimizer_construction", "model_copies", "frozen_parts", "loss_direction",
                     "batch_dimension", "batch_contents", "kept_graph",
-                    "model_code", "loss_size", "unread_values", "evaluation_code",
+                    "model_code", "loss_size", "unread_values", "evaluation_code", "data_code",
                     "separate_splits",
                     "step_spikes"]),
         ("the source of the model was not read", ["discarded_result", "module_backward",

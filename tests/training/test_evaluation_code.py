@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+from hookcli.training.source.average_code import averages_that_move_away
+from hookcli.training.source.data_code import separate_draws
 from hookcli.training.source.evaluation_code import (
     argmax_of_all,
     dropped_labels,
@@ -138,3 +140,49 @@ def test_labels_that_a_shuffled_loop_drops_are_found(shuffle, context, body, is_
 )
 def test_targets_that_a_loop_never_reads_are_found(text, found):
     assert unread_targets(tree_of(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("gap = s - p\ns.add_(gap * (1 - decay))", [("s", 4)]),
+        ("s.add_((s - p) * rate)", [("s", 3)]),
+        ("s += rate * (s - p)", [("s", 3)]),
+        ("s.data.sub_(rate * (p.data - s.data))", [("s", 3)]),
+        ("s.sub_((s - p) * (1 - decay))", []),
+        ("s.add_(rate * (p - s))", []),
+        ("s += -rate * (s - p)", []),
+        ("s += p - q", []),
+        ("s.mul_(decay).add_(p, alpha=1 - decay)", []),
+    ],
+)
+def test_averages_that_move_away(text, found):
+    code = "def update_ema(p, s):\n    pass\n" + textwrap.indent(text, "    ")
+    assert list(averages_that_move_away(tree_of(code))) == found
+
+
+DRAWS = """
+def random_flip(x):
+    return x.flip(-1) if random.random() < 0.5 else x
+
+def noisy(x):
+    return x + torch.randn(3)
+
+class Pictures:
+    def __getitem__(self, i):
+        return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "found"),
+    [
+        ("random_flip(self.x[i]), random_flip(self.mask[i])", [("random_flip", 10)]),
+        ("random_flip(self.x[i]), random_flip(self.x[i])", []),  # two views
+        ("random_flip(torch.stack([self.x[i], self.mask[i]]))", []),
+        ("noisy(self.x[i]), noisy(self.y[i])", []),
+        ("self.load(self.x[i]), self.load(self.y[i])", []),
+    ],
+)
+def test_parts_of_a_sample_that_are_moved_apart(result, found):
+    assert list(separate_draws(ast.parse(DRAWS.format(result)))) == found

@@ -232,7 +232,38 @@ def _kl_reversed(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_NOTES = ("kl_mean", "kl_reversed", "masked_mean", "single_norm")
+_NOTES = ("kl_mean", "kl_reversed", "masked_mean", "single_norm", "divergence_mean",
+          "divergence_sum", "bare_returns")  # fmt: skip
+
+
+def _divergence_mean(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"the KL term of the loss is a mean over {values['latents']:,} latent values, and the "
+        f"reconstruction a sum over {values['elements']:,} elements: the KL term counts "
+        f"{values['latents']:,} times too little",
+        "sum both terms over the elements of a sample",
+    )
+
+
+def _divergence_sum(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"the reconstruction of the loss is a mean over {values['elements']:,} elements, and the "
+        f"KL term a sum over {values['latents']:,} latent values: the KL term counts "
+        f"{values['elements']:,} times too much",
+        "sum both terms over the elements of a sample",
+    )
+
+
+def _bare_returns(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        "the loss of the policy multiplies log-probabilities by the returns that are the targets "
+        f"of the value, with a mean of {values['mean']:.3g} and a standard deviation of "
+        f"{values['std']:.3g}: the value is not subtracted as a baseline",
+        "multiply by the advantage, `returns - values.detach()`",
+    )
 
 
 def _masked_mean(fact: ScriptFact) -> tuple[str, str]:
@@ -318,6 +349,9 @@ def _signs(fact: ScriptFact) -> tuple[str, str]:
 
 
 _SENTENCES = {
+    "divergence_mean": _divergence_mean,
+    "divergence_sum": _divergence_sum,
+    "bare_returns": _bare_returns,
     "relu_probability": _relu_probability,
     "softmax_binary": _softmax_binary,
     "dropped": _dropped,

@@ -10,7 +10,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted, join_names
 
-_KINDS = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy", "same_model")
+_KINDS = ("stale_statistics", "unchanged_copy", "teacher_mode", "trained_copy", "same_model",
+          "moves_away")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -82,7 +83,16 @@ def _same(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _moves_away(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"the average '{fact.target}' is moved away from the parameters: its difference from them "
+        "is added, and must be subtracted",
+        f"subtract it, or use `{fact.target}.lerp_(parameter, 1 - decay)`",
+    )
+
+
 _SENTENCES = {
+    "moves_away": _moves_away,
     "same_model": _same,
     "stale_statistics": _stale,
     "unchanged_copy": _unchanged,

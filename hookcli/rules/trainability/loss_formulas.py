@@ -102,6 +102,11 @@ _SIGNS = {
         "the KL term of the loss has the wrong sign: it falls without limit as x - exp(x)",
         "use `-0.5 * (1 + log_var - mu.pow(2) - log_var.exp())`",
     ),
+    "log_variance": (
+        "the log of the variance has the wrong sign in the KL term of the loss: it is added to the "
+        "variance, and the sum has no least value",
+        "use `0.5 * (log_var.exp() + mu.pow(2) - 1 - log_var)`",
+    ),
     "overlap": (
         "the loss is a score, such as dice or IoU, with the wrong sign: training makes the overlap "
         "of predictions and targets small",

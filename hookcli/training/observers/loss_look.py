@@ -62,6 +62,7 @@ from hookcli.training.observers.loss_inputs import (
     over_samples,
     target_scale,
 )
+from hookcli.training.observers.loss_terms import bare_returns, divergence_weight
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.observers.surrogate import surrogate
 from hookcli.training.record.optimizer_groups import parameters_of
@@ -78,6 +79,7 @@ from hookcli.training.source.loss_source import (
     unread_terminal,
 )
 
+_OF_KL = ("divergence", "log_variance")  # signs that are looked at
 SCALE = "target_scale"  # a measurement
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
@@ -155,7 +157,7 @@ class LossLook(Observer):
                 watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                if measurement.probe != SIGNS or measurement.value["what"] == "divergence":
+                if measurement.probe != SIGNS or measurement.value["what"] in _OF_KL:
                     self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
         held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
@@ -232,7 +234,10 @@ class LossLook(Observer):
                     continue
                 if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
                     self.facts.add("loss_values", more[0], place, **more[1])
-        wholes = partial(negated, start), partial(over_samples, nodes), partial(surrogate, start)
+        wholes = (
+            partial(negated, start), partial(over_samples, nodes), partial(surrogate, start),
+            partial(divergence_weight, start), partial(bare_returns, nodes),
+        )  # fmt: skip
         for look_at_whole in wholes:
             try:
                 one = look_at_whole()

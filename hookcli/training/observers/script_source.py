@@ -16,6 +16,8 @@ from hookcli.training.observers.loss_inputs import compares_two_outputs
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.average_code import averages_that_move_away
+from hookcli.training.source.data_code import separate_draws
 from hookcli.training.source.evaluation_code import (
     argmax_of_all,
     blocks,
@@ -27,10 +29,12 @@ from hookcli.training.source.frame_source import body_of, loss_place, user_frame
 from hookcli.training.source.loss_source import unread_tensors
 
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
-_EVALUATIONS: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
+_IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "overwritten_sum": overwritten_sums,
     "argmax_of_all": argmax_of_all,
     "dropped_labels": dropped_labels,
+    "separate_draws": separate_draws,
+    "moves_away": averages_that_move_away,
 }
 _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
 
@@ -39,7 +43,7 @@ class ScriptSource(Observer):
     """Reads the functions that call backward, and at the end the loops over parameters."""
 
     kinds = ("unread_value", "unread_target", "lost_assignment", "thawed_again",
-             "overwritten_sum", "argmax_of_all", "dropped_labels")  # fmt: skip
+             *_IN_CODE)  # fmt: skip
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -85,7 +89,7 @@ class ScriptSource(Observer):
         files = {line[0] for line in self._passes if line is not None} | {main or ""}
         for file in sorted(one for one in files if places.is_user(one)):
             shown, tree = places.show(file), parsed("".join(linecache.getlines(file)))
-            for kind, find in _EVALUATIONS.items():
+            for kind, find in _IN_CODE.items():
                 for what, line in find(tree) if tree is not None else ():
                     self.facts.add(kind, what, f"{shown}:{line}")
         thaws = not self._frozen

@@ -769,3 +769,177 @@ def test_a_figure_of_a_fact_that_is_not_finite_is_told():
     found = [one for one in findings(judged(train), "loss_values") if "no log-probab" in one]
     assert found[0].startswith("nll_loss gets values that are no log-probabilities")
     assert "inf" in found[0]
+
+
+# Terms of a loss
+
+
+class Variational(nn.Module):
+    """Encoder and decoder; forward returns the reconstruction, the mean and the log variance."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = nn.Linear(20, 16), nn.Linear(8, 20)
+
+    def forward(self, x):
+        mean, log_var = self.encoder(x).chunk(2, dim=1)
+        z = mean + (0.5 * log_var).exp() * torch.randn_like(mean)
+        return self.decoder(z), mean, log_var
+
+
+def kl_of(mean, log_var, *, log=1):
+    return 0.5 * (log_var.exp() + mean.square() - 1 - log * log_var)
+
+
+ELBOS = {
+    "sums": (lambda x, y, kl: (F.mse_loss(y, x, reduction="sum") + kl.sum()) / len(x), None),
+    "means": (lambda x, y, kl: F.mse_loss(y, x) + kl.mean() * 8 / 20, None),
+    "a weight": (lambda x, y, kl: F.mse_loss(y, x) + 0.01 * kl.sum(1).mean(), None),
+    "mean of the divergence": (
+        lambda x, y, kl: F.mse_loss(y, x, reduction="none").sum(1).mean() + kl.mean(),
+        "the KL term of the loss is a mean over 8 latent values",
+    ),
+    "mean of the reconstruction": (
+        lambda x, y, kl: F.mse_loss(y, x) + kl.sum(1).mean(),
+        "the reconstruction of the loss is a mean over 20 elements, and the KL term a sum over 8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELBOS)
+def test_a_term_that_is_a_mean_beside_one_that_is_a_sum(name):
+    loss_of, message = ELBOS[name]
+
+    def loss(output, target):
+        y, mean, log_var = output
+        return loss_of(target, y, kl_of(mean, log_var))
+
+    def same(step):
+        x = torch.randn(16, 20)
+        return x, x
+
+    found = findings(judged(training(Variational, loss, same)), "loss_values")
+    assert [one.startswith(message or "-") for one in found] == [True] * (message is not None)
+
+
+@pytest.mark.parametrize(("log", "is_found"), [(-1, True), (1, False)])
+def test_a_divergence_to_which_the_log_of_the_variance_is_added(log, is_found):
+    def loss(output, target):
+        y, mean, log_var = output
+        return F.mse_loss(y, target, reduction="sum") + kl_of(mean, log_var, log=log).sum()
+
+    def same(step):
+        x = torch.randn(16, 20)
+        return x, x
+
+    found = findings(judged(training(Variational, loss, same)), "loss_sign")
+    assert ["the log of the variance has the wrong sign" in one for one in found] == (
+        [True] * is_found
+    )
+
+
+class ActorCritic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.actor, self.critic = nn.Linear(10, 16), nn.Linear(16, 3), nn.Linear(16, 1)
+
+    def forward(self, x):
+        x = torch.tanh(self.body(x))
+        return self.actor(x), self.critic(x)[:, 0]
+
+
+@pytest.mark.parametrize("is_baseline", [False, True])
+def test_returns_that_weigh_log_probabilities_without_the_value(is_baseline):
+    def loss(output, returns):
+        logits, value = output
+        chosen = torch.distributions.Categorical(logits=logits)
+        log_prob = chosen.log_prob(chosen.sample())
+        weight = returns - value.detach() if is_baseline else returns
+        return -(weight * log_prob).mean() + F.mse_loss(value, returns)
+
+    train = training(ActorCritic, loss, lambda step: (torch.randn(16, 10), torch.randn(16) + 5))
+    found = [one for one in findings(judged(train), "loss_values") if "baseline" in one]
+    assert len(found) == (not is_baseline)
+
+
+class Factors(nn.Module):
+    def __init__(self, std):
+        super().__init__()
+        self.users, self.films = nn.Embedding(50, 64), nn.Embedding(50, 64)
+        for table in (self.users, self.films):
+            nn.init.normal_(table.weight, std=std)
+
+    def forward(self, pair):
+        return (self.users(pair[:, 0]) * self.films(pair[:, 1])).sum(1)
+
+
+@pytest.mark.parametrize(("std", "is_found"), [(1.0, True), (0.1, False)])
+def test_products_of_embeddings_with_large_values(std, is_found):
+    def batch(step):
+        return torch.randint(0, 50, (64, 2)), torch.randint(0, 2, (64,)).float()
+
+    train = training(lambda: Factors(std), F.binary_cross_entropy_with_logits, batch)
+    found = [one for one in findings(judged(train), "loss_size") if "first loss" in one]
+    message = "the logits are products of 'users.weight' and 'films.weight', 64 values with standard deviations"
+    assert [message in one for one in found] == [True] * is_found
+
+
+@pytest.mark.parametrize(("rounds", "is_found"), [(6, True), (2, False)])
+def test_an_optimizer_that_is_constructed_again_for_some_steps_is_a_note(rounds, is_found):
+    def train():
+        model = Model(3)
+        for _ in range(rounds):
+            optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+            for step in range(4):
+                x, y = classes(step)
+                loss = F.cross_entropy(model(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    report = judged(train)
+    found = findings(report, "optimizer_construction")
+    message = "Adam is constructed again 6 times for the same parameters, each time for 4 steps"
+    assert [one.startswith(message) for one in found] == [True] * is_found
+    kinds = [one.severity for one in all_checks(report) if one.rule == "optimizer_construction"]
+    assert not is_found or "note" in kinds
+
+
+class Unfolded(nn.Module):
+    """A recurrent layer by hand, with an activation or without one."""
+
+    def __init__(self, activation):
+        super().__init__()
+        self.step, self.out, self.activation = nn.Linear(15, 5), nn.Linear(15, 3), activation
+
+    def forward(self, x):
+        hidden = x.new_zeros(len(x), 5)
+        for _ in range(4):
+            both = torch.cat([x, hidden], 1)
+            hidden = self.activation(self.step(both))
+        return self.out(both)
+
+
+@pytest.mark.parametrize(("activation", "is_found"), [(nn.Identity(), True), (torch.tanh, False)])
+def test_a_recurrent_layer_without_an_activation_is_a_note(activation, is_found):
+    found = findings(
+        judged(training(lambda: Unfolded(activation), F.cross_entropy, classes)),
+        "linear_after_linear",
+    )
+    assert ["the model has no activation: its 2 layers" in one for one in found] == (
+        [True] * is_found
+    )
+
+
+def test_a_layer_behind_zero_weights_is_not_judged_by_its_first_small_step():
+    def model_of():
+        model = Model(3)
+        nn.init.zeros_(model.c.weight)
+        model.c.weight.data.add_(1e-9)
+        return model
+
+    train = training(
+        model_of, F.cross_entropy, classes, steps=30,
+        optimizer_of=lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    )  # fmt: skip
+    assert findings(judged(train), "update_ratio") == []

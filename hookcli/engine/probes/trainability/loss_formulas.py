@@ -7,7 +7,6 @@ predictions become worse. `token_targets`: targets that are the tokens of the in
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +16,14 @@ from torch import nn
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.trainability.divergences import (
+    exponential_of,
+    formulas,
+    same_values,
+    scaled_by,
+    terms,
+)
 from hookcli.engine.probes.trainability.loss_graph import (
-    SAME_VALUES,
     GraphWatcher,
     Node,
     behind as before,
@@ -50,110 +55,9 @@ _ERRORS = _NLL | {
     "MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
     "BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0",
 }  # fmt: skip
-_SUMS = SAME_VALUES | {
-    "MeanBackward0", "MeanBackward1", "SumBackward0", "SumBackward1", "ExpandBackward0",
-}  # fmt: skip
-_MOST_TERMS = 200
 _MOST = 5  # findings of one kind
 _EXACT = 1e-4  # relative
 _LEAST = 3  # positions of a sequence, and distinct tokens
-
-
-def _terms(start: Node | None) -> Iterator[tuple[float, Node]]:
-    """Yield the terms that a value is a linear combination of, with their factors.
-
-    The factor of a mean is that of its sum.
-    """
-    todo: list[tuple[float, Node | None]] = [(1.0, start)]
-    for factor, node in todo:  # grows meanwhile
-        if node is None or len(todo) > _MOST_TERMS:
-            continue
-        name, inputs = node.name(), [one for one, _ in node.next_functions]
-        if name in _SUMS:
-            todo.append((factor, inputs[0]))
-        elif name == "NegBackward0":
-            todo.append((-factor, inputs[0]))
-        elif name in {"AddBackward0", "SubBackward0"}:
-            second = float(node._saved_alpha) * (1 if name == "AddBackward0" else -1)
-            todo += [(factor, inputs[0]), (factor * second, inputs[1])]
-        elif name.startswith("RsubBackward"):
-            todo.append((-factor * float(node._saved_alpha), inputs[0]))
-        elif (scaled := _times_number(node)) is not None:
-            todo.append((factor * scaled[0], scaled[1]))
-        else:
-            yield factor, node
-
-
-def _times_number(node: Node) -> tuple[float, Node] | None:
-    """Return the number that an operator multiplies with, and what it multiplies; else None."""
-    name, inputs = node.name(), [one for one, _ in node.next_functions]
-    if name not in {"MulBackward0", "DivBackward0"} or inputs.count(None) != 1:
-        return None
-    if inputs[0] is None and name == "DivBackward0":
-        return None
-    other = node._saved_other if inputs[0] is not None else node._saved_self
-    if other is None or other.numel() != 1:
-        return None
-    number = float(other)
-    if name == "DivBackward0":
-        number = 1 / number if number else math.nan
-    return number, inputs[0] if inputs[0] is not None else inputs[1]
-
-
-def _scaled(node: Node | None) -> tuple[float, Node | None]:
-    """Return the factor of numbers before a value, and the value."""
-    factor = 1.0
-    for _ in range(_MOST_TERMS):
-        if node is None:
-            break
-        scaled = _times_number(node)
-        if scaled is not None:
-            factor, node = factor * scaled[0], scaled[1]
-        elif node.name() in SAME_VALUES:
-            node = node.next_functions[0][0]
-        elif node.name() == "NegBackward0":
-            factor, node = -factor, node.next_functions[0][0]
-        else:
-            break
-    return factor, node
-
-
-def _exponential(node: Node | None) -> tuple[float, Node] | None:
-    """Return c and x if a value is exp(c x), or its square; else None."""
-    node = _same(node)
-    if node is None:
-        return None
-    if node.name() == "ExpBackward0":
-        factor, source = _scaled(node.next_functions[0][0])
-        return None if source is None else (factor, source)
-    inputs = [one for one, _ in node.next_functions]
-    squared = node.name() == "PowBackward0" and float(node._saved_exponent) == 2
-    if squared or (node.name() == "MulBackward0" and inputs[0] is inputs[1]):
-        inner = _exponential(inputs[0])
-        return None if inner is None else (2 * inner[0], inner[1])
-    return None
-
-
-def _same(node: Node | None) -> Node | None:
-    while node is not None and node.name() in SAME_VALUES:
-        node = node.next_functions[0][0]
-    return node
-
-
-def _divergences(start: torch.Tensor) -> Iterator[tuple[Node, float, float, float]]:
-    """Yield what the KL divergences from a normal distribution are computed from.
-
-    Each is a node x, with the numbers a, b, c of the terms a exp(c x) + b x of the loss.
-    """
-    terms = list(_terms(start.grad_fn))
-    for factor, node in terms:
-        exponential = _exponential(node)
-        if exponential is None:
-            continue
-        exponent, source = exponential
-        linear = sum(other for other, one in terms if one is source)
-        if linear and exponent:
-            yield source, factor, linear, exponent
 
 
 def _noise(nodes: list[Node], source: Node) -> tuple[Node, float | None] | None:
@@ -166,17 +70,17 @@ def _noise(nodes: list[Node], source: Node) -> tuple[Node, float | None] | None:
         if numbers is None or numbers.numel() < 2 or not bool((numbers < 0).any()):
             continue
         scale = inputs[0] if inputs[0] is not None else inputs[1]
-        exponential = _exponential(scale)
+        exponential = exponential_of(scale)
         if exponential is not None and exponential[1] is source:
             return node, exponential[0]
-        if exponential is None and _scaled(scale)[1] is source:
+        if exponential is None and scaled_by(scale)[1] is source:
             return node, None
     return None
 
 
 def _scales(start: torch.Tensor, nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield the KL terms that do not fit themselves, or the noise that is added."""
-    for source, factor, linear, exponent in _divergences(start):
+    for source, factor, linear, exponent in formulas(start):
         best = -linear / (factor * exponent)  # the variance at which the term is smallest
         node, scale = _noise(nodes, source) or (None, None)
         value = {"exponent": exponent, "best": best, "noise": None, "linear": False}
@@ -190,32 +94,34 @@ def _scales(start: torch.Tensor, nodes: list[Node]) -> Iterator[tuple[Node, dict
 
 def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield the terms of a loss that are smallest for the worst predictions."""
-    for source, factor, linear, _ in _divergences(start):
+    for source, factor, linear, exponent in formulas(start):
         if factor < 0 < linear:
             yield source, {"what": "divergence"}
-    terms = list(_terms(start.grad_fn))
-    for factor, node in terms:
+        elif factor > 0 and linear * exponent > 0:
+            yield source, {"what": "log_variance"}
+    found = list(terms(start.grad_fn))
+    for factor, node in found:
         name = node.name()
         if name == "DivBackward0" and factor > 0 and _is_overlap(node, given):
             yield node, {"what": "overlap"}
         elif name == "GatherBackward0" and factor > 0:
-            source = _same(node.next_functions[0][0])
+            source = same_values(node.next_functions[0][0])
             if source is not None and source.name() == _LOG_SOFTMAX:
                 yield node, {"what": "log_probability"}
-    if terms and all(factor < 0 and node.name() in _ERRORS for factor, node in terms):
-        yield terms[0][1], {"what": "error"}
+    if found and all(factor < 0 and node.name() in _ERRORS for factor, node in found):
+        yield found[0][1], {"what": "error"}
 
 
 def _is_overlap(quotient: Node, given: list[torch.Tensor]) -> bool:
     """Return whether a quotient is a share of predictions that agree with a target of 0 and 1."""
     if any(one is None for one, _ in quotient.next_functions):
         return False
-    for factor, node in _terms(quotient.next_functions[0][0]):
+    for factor, node in terms(quotient.next_functions[0][0]):
         inputs = [one for one, _ in node.next_functions]
         if node.name() != "MulBackward0" or inputs.count(None) != 1 or factor <= 0:
             continue
         target = node._saved_other if inputs[0] is not None else node._saved_self
-        prediction = _same(inputs[0] if inputs[0] is not None else inputs[1])
+        prediction = same_values(inputs[0] if inputs[0] is not None else inputs[1])
         if target is None or prediction is None or target.numel() < 2:
             continue
         if prediction.name() in {_SIGMOID, _SOFTMAX} and _is_given(target, given):

@@ -1,0 +1,137 @@
+"""How the terms of a loss weigh, and what they share: divergences, returns and baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.trainability.divergences import divergences
+from hookcli.engine.probes.trainability.loss_graph import (
+    SAME_VALUES,
+    Node,
+    shape_of_node,
+    signed,
+)
+
+_ERRORS = {
+    "NllLossBackward0", "NllLoss2DBackward0", "MseLossBackward0", "L1LossBackward0",
+    "SmoothL1LossBackward0", "BinaryCrossEntropyBackward0",
+    "BinaryCrossEntropyWithLogitsBackward0",
+}  # fmt: skip
+_VALUE_LOSSES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
+_SUMS = SAME_VALUES | {"SumBackward0", "SumBackward1", "ExpandBackward0", "NegBackward0"}
+_HALVES = (0.5, 1.0, 2.0)  # numbers of the formulas, which are no weights
+_MOST = 200  # terms, and nodes of a path
+_FEW, _MANY = 4, 16  # latent values, and elements of a reconstruction
+_LEAST = 4  # samples
+
+
+def divergence_weight(start: torch.Tensor) -> tuple[str, dict[str, Any]] | None:
+    """Return that one of two terms is a mean over the elements of a sample, and one is a sum.
+
+    These are the divergence of a variational model and its reconstruction. A number that weighs a
+    term is a choice, and nothing is said then.
+    """
+    sources = dict(divergences(start))
+    if len(sources) != 1:
+        return None
+    ((source, exponential),) = sources.items()
+    shape = shape_of_node(source)
+    if shape is None or len(shape) < 2:
+        return None
+    latents = math.prod(shape[1:])
+    weight = error = None
+    for divisor, is_weighted, node in _terms(start.grad_fn):
+        if node is exponential:
+            weight = divisor, is_weighted
+        elif node.name() in _ERRORS and error is None:
+            size = int(node._saved_target.numel())
+            mean = int(node._saved_reduction) == 1
+            error = divisor * (size if mean else 1), is_weighted, size // shape[0]
+    if weight is None or error is None or weight[1] or error[1] or error[2] < _FEW:
+        return None
+    ratio = weight[0] / error[0]
+    value = {"latents": latents, "elements": error[2]}
+    if latents >= _FEW and math.isclose(ratio, latents, rel_tol=1e-3):
+        return "divergence_mean", value
+    if error[2] >= _MANY and math.isclose(ratio, 1 / error[2], rel_tol=1e-3):
+        return "divergence_sum", value
+    return None
+
+
+def _terms(start: Node | None) -> Iterator[tuple[float, bool, Node]]:
+    """Yield the terms of a loss, with the number of elements that each is a mean over.
+
+    With it, whether a number weighs the term.
+    """
+    todo: list[tuple[Node | None, float, bool]] = [(start, 1.0, False)]
+    for node, divisor, is_weighted in todo:  # grows meanwhile
+        if node is None or len(todo) > _MOST:
+            continue
+        name, behind = node.name(), [one for one, _ in node.next_functions]
+        if name in _SUMS:
+            todo.append((behind[0], divisor, is_weighted))
+        elif name == "MeanBackward0":
+            todo.append((behind[0], divisor * int(node._saved_self_sym_numel), is_weighted))
+        elif name == "MeanBackward1":
+            sizes = node._saved_self_sym_sizes
+            many = math.prod(int(sizes[signed(dim)]) for dim in node._saved_dim)
+            todo.append((behind[0], divisor * many, is_weighted))
+        elif name in {"AddBackward0", "SubBackward0"}:
+            weighs = is_weighted or abs(float(node._saved_alpha)) not in _HALVES
+            todo += [(behind[0], divisor, is_weighted), (behind[1], divisor, weighs)]
+        elif name.startswith("RsubBackward"):
+            todo.append((behind[0], divisor, is_weighted))
+        elif name in {"MulBackward0", "DivBackward0"} and behind.count(None) == 1:
+            other = node._saved_other if behind[0] is not None else node._saved_self
+            if other is None or other.numel() != 1 or (behind[0] is None and name[0] == "D"):
+                yield divisor, is_weighted, node
+                continue
+            number, inner = abs(float(other)), behind[0] or behind[1]
+            if number in _HALVES:
+                todo.append((inner, divisor, is_weighted))
+            elif name == "DivBackward0" and number.is_integer():
+                todo.append((inner, divisor * number, is_weighted))
+            else:
+                todo.append((inner, divisor, True))
+        else:
+            yield divisor, is_weighted, node
+
+
+def bare_returns(nodes: Sequence[Node]) -> tuple[str, dict[str, Any]] | None:
+    """Return that log-probabilities are weighed by the very targets of a value.
+
+    So the value is learned, and not subtracted.
+    """
+    targets = [node._saved_target for node in nodes if node.name() in _VALUE_LOSSES]
+    for node in nodes if targets else ():
+        behind = [one for one, _ in node.next_functions]
+        if node.name() != "MulBackward0" or behind.count(None) != 1:
+            continue
+        weight = node._saved_other if behind[0] is not None else node._saved_self
+        if weight is None or weight.numel() < _LEAST or not _is_log_probability(behind):
+            continue
+        flat = weight.detach().reshape(-1)
+        for target in targets:
+            same = target.detach().reshape(-1)
+            if same.shape == flat.shape and bool((same == flat).all()):
+                mean, std = float(flat.float().mean()), float(flat.float().std())
+                return "bare_returns", {"mean": mean, "std": std}
+    return None
+
+
+def _is_log_probability(behind: list[Node | None]) -> bool:
+    """Return whether one of these nodes picks the values of actions from a log-softmax."""
+    node = behind[0] or behind[1]
+    for _ in range(_MOST):
+        if node is None:
+            return False
+        if node.name() == "GatherBackward0":
+            return True
+        if node.name() not in SAME_VALUES | {"StackBackward0", "CatBackward0", "NegBackward0"}:
+            return False
+        node = node.next_functions[0][0]
+    return False

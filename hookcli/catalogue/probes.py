@@ -214,6 +214,8 @@ _ROWS = (
             ("unread_inputs", "UnreadInput"),
             ("repeated_modules", "RepeatedModule"),
             ("unread_settings", "UnreadSetting"),
+            ("batch_positions", "BatchPositions"),
+            ("last_steps", "LastSteps"),
             ("causal_code", "CausalCode"),
             ("squeezes", "Squeeze"),
         )

@@ -54,6 +54,7 @@ from hookcli.rules.patterns import (
     graph_patterns,
     layer_use,
     module_values,
+    sequences,
     user_code,
 )
 from hookcli.rules.rule import Rule
@@ -201,6 +202,8 @@ CATALOGUE: dict[str, Rule] = {
         user_code.BACKWARD,
         user_code.INPUT,
         user_code.REPEAT,
+        sequences.BATCH_POSITIONS,
+        sequences.PADDED_STEPS,
         user_code.SETTING,
         neutral.RULE,
         finite_steps.RULE,

@@ -19,6 +19,7 @@ from hookcli.training.steps import ModeCounts
 
 _MOST_READ = 1 << 22  # elements of an input
 _MOST_SIZES = 3  # inputs of forwards without gradients whose size is read
+_FEW, _MUCH = 64, 8.0  # values of later inputs that are read, and times the size of the first ones
 _MOST_FORWARDS = 10_000  # without a step, whose modes are remembered
 
 
@@ -158,6 +159,7 @@ class UngradedForwards:
     def __init__(self) -> None:
         self.in_train = self.in_eval = self.samples = 0
         self.sizes: list[InputSize] = []  # after a forward with gradients
+        self.larger: InputSize | None = None  # than these, of a later one
         self._has_trained = False
         self._given: weakref.ref[torch.Tensor] | None = None  # of the last call in train mode
         self._is_first = True  # whether that was the first one with this tensor
@@ -167,6 +169,8 @@ class UngradedForwards:
         if self._has_trained and len(self.sizes) < _MOST_SIZES:
             size = input_size(args)
             self.sizes += [] if size is None else [size]
+        elif self.sizes and self._is_larger(args[0] if args else None):
+            self.larger = input_size(args) or self.larger
         if not training:
             self.in_eval += 1
             return
@@ -178,6 +182,17 @@ class UngradedForwards:
             return
         self._is_first = True
         self._given = None if given is None else weakref.ref(given)
+
+    def _is_larger(self, given: Any) -> bool:
+        """Return whether a few values of an input are much larger than those before."""
+        if type(given) is not torch.Tensor or not given.is_contiguous() or not given.is_cpu:
+            return False
+        if not given.is_floating_point() or not given.numel():
+            return False
+        known = (*self.sizes, *(() if self.larger is None else (self.larger,)))
+        with torch.no_grad(), disable_current_modes():
+            few = given.detach().view(-1)[:: max(1, given.numel() // _FEW)]
+            return bool(few.abs().max() > _MUCH * max(one.size for one in known))
 
     def trained(self) -> None:
         """Note a forward with gradients in between."""

@@ -139,6 +139,8 @@ RULES = [
     ("module_backward", "warning", "diagnoses", {}),
     ("unread_input", "warning", "diagnoses", {}),
     ("repeated_module", "warning", "diagnoses", {}),
+    ("batch_positions", "warning", "diagnoses", {}),
+    ("padded_steps", "warning", "diagnoses", {}),
     ("unread_setting", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
@@ -268,7 +270,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
             "one_sample half_values half_overflow causal_code later_positions open_decoders "
             "position_tensors position_effect shared_memory unregistered discarded_results "
-            "module_backwards unread_inputs repeated_modules unread_settings",
+            "module_backwards unread_inputs repeated_modules batch_positions last_steps "
+            "unread_settings",
         ),
     )
     for made, names in requests:

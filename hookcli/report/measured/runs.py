@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
-from hookcli.report.values import Count, Dimension, Index, Number, Size
+from hookcli.report.values import Count, Dimension, Index, Number, Real, Size
 
 
 class FailedMeasurement(TypedDict):
@@ -164,6 +164,23 @@ class RepeatedModuleRow(TypedDict):
     place: str | None
 
 
+BatchPositionsRow = TypedDict(
+    "BatchPositionsRow",
+    {"attribute": str, "class": str, "place": str | None, "batch_first": list[str]},
+)
+
+
+class LastStepsRow(TypedDict):
+    """The recurrent layer whose last step a line reads, and the samples that end with padding."""
+
+    layer: str
+    place: str | None
+    what: str
+    padded: Count
+    samples: Count
+    share: Real
+
+
 class CallState(TypedDict):
     """An attribute through which a call changes the next one; `resets`: a method may reset it."""
 
@@ -217,6 +234,8 @@ ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow
 UnreadSetting = Looked | UnreadSettingRow
+BatchPositions = Looked | BatchPositionsRow
+LastSteps = Looked | LastStepsRow
 KEPT = Looked | Size
 CausalCode = Looked | CausalCodeRow
 Squeeze = Looked | SqueezeRow

@@ -177,7 +177,7 @@ def _clipping(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         found = [fact for fact in found if fact.kind != "clipped_then_scaled"]
     for fact in found:
         message, advice = _CLIPPING[fact.kind](fact)
-        about = target_of(fact) if fact.kind == "nothing_clipped" else ""
+        about = target_of(fact) if fact.kind in ("nothing_clipped", "unused_clipping") else ""
         yield RuleFinding(
             "fail", about, fact.kind, message, fact.count, 0, fact.place, advice=advice
         )

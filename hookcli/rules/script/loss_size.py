@@ -174,9 +174,10 @@ def _first(fact: ScriptFact) -> tuple[str, str]:
 def _other(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     low, high = values["usual"]
+    where = "evaluations" if values["is_all"] else "some evaluations"
     return (
-        f"in evaluations, the inputs of '{fact.target}' are not scaled as in training: they are "
-        f"from {values['low']:.4g} to {values['high']:.4g}, and in training from {low:.4g} to "
+        f"the inputs of '{fact.target}' are not scaled in {where} as in training: they are from "
+        f"{values['low']:.4g} to {values['high']:.4g} there, and in training from {low:.4g} to "
         f"{high:.4g}",
         "scale the inputs of an evaluation as those of the training",
     )

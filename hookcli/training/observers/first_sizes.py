@@ -159,15 +159,19 @@ class FirstSizes(Observer):
             if len(trained) < _MOST_SIZES or not other or root.is_part:
                 continue
             largest, least = (f(one.size for one in trained) for f in (max, min))
-            is_larger = all(one.size > _APART * max(largest, _UNIT) for one in other)
-            if not is_larger and not all(0 < _APART * one.size < least for one in other):
-                continue
+            far, later = _APART * max(largest, _UNIT), root.ungraded.larger
+            is_all = all(one.size > far for one in other)
+            is_all |= all(0 < _APART * one.size < least for one in other)
+            if not is_all:
+                if later is None or later.size <= far:
+                    continue
+                other = [later]
             if {one.width for one in other} != {one.width for one in trained}:
                 continue
             first, usual = other[0], trained[0]
             self.facts.add(
                 "other_scale", root.name, first.place, low=first.low, high=first.high,
-                usual=[usual.low, usual.high],
+                usual=[usual.low, usual.high], is_all=is_all,
             )  # fmt: skip
 
 

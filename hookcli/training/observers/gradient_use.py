@@ -47,8 +47,9 @@ class WeightValues:
             return [float(local(p.detach()).abs().sum()) for p in self._parameters]
 
     def have_changed(self) -> bool:
-        """Return whether a parameter has other values now."""
-        return self._now() != self._sums
+        """Return whether a parameter has other values now; NaN is one value."""
+        pairs = zip(self._now(), self._sums, strict=True)
+        return any(now != before and (now == now or before == before) for now, before in pairs)
 
 
 @dataclass(slots=True, eq=False)
@@ -369,7 +370,8 @@ class GradientUse(Observer):
                 continue
             name = self.name_of_parameters(use.whole)
             if kind == "clip":
-                self.facts.add("unused_clipping", name, place, at=outcomes.at)
+                record = self.record_of(use.whole)
+                self.facts.add("unused_clipping", name, place, record=record, at=outcomes.at)
                 continue
             trained = [self.name_of_parameters(other.whole - use.whole) for other in use.others]
             source, at = use.detached or (None, place)

@@ -18,6 +18,7 @@ _SMALLEST = 16  # elements of a mask
 _MASKED = 0.5  # of the elements that a mean counts
 _NEAR = 0.15  # of a probability: a share of samples
 _OUTSIDE = 0.2  # of the targets
+_FEW_FAR, _TIMES_RANGE = 0.01, 10.0  # of the targets, if some are as many ranges away
 _MARGIN = 0.05  # of the range of an activation
 _CLASSES = 5
 _CLOSE = 1e-3
@@ -57,7 +58,8 @@ def regression(node: Node) -> Finding:
     values = target.detach().float()
     outside = (values < low - margin) | (values > high + margin)
     share = float(outside.float().mean())
-    if share < _OUTSIDE:
+    far = high + _TIMES_RANGE * (high - low) if math.isfinite(high) else math.inf
+    if share < (_OUTSIDE if float(values.max()) < far else _FEW_FAR):
         return None
     found = {"what": what, "low": float(values.min()), "high": float(values.max()), "share": share}
     return "regression", found

@@ -10,6 +10,8 @@ import torch
 from hookcli.engine.probes.code.user_code import (
     BACKWARDS,
     DISCARDED,
+    LAST_STEPS,
+    POSITIONS,
     REPEATED,
     SETTINGS,
     UNREAD,
@@ -46,7 +48,7 @@ class ModelLook(Observer):
 
     def _look(self, record: Record) -> None:
         root = record.root
-        code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS))
+        code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS, POSITIONS, LAST_STEPS))
         run = root.recent[-1] if root.recent else None
         code.read(root.root, None if run is None else (run.args, run.kwargs))
         values = ModuleValues((NORMS, MASKS, UNITS, DROPOUT))

@@ -401,11 +401,22 @@ def graded_weight(frame: FrameType) -> tuple[str, int] | None:
 
 
 def called_functions(frame: FrameType) -> list[Any]:
-    """Return the user's functions and modules that the function of a frame calls by name."""
+    """Return the user's functions and modules that the function of a frame calls by name.
+
+    Those whose result has no gradient are left out: they make data.
+    """
     body = body_of(frame)
     found = []
-    for node in own_nodes(body) if body is not None else ():
-        if isinstance(node, ast.Call):
+    nodes = list(own_nodes(body)) if body is not None else []
+    data = {
+        id(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(value := value_of(node.targets[0], frame), torch.Tensor)
+        and not value.requires_grad
+    }
+    for node in nodes:
+        if isinstance(node, ast.Call) and id(node) not in data:
             called = value_of(node.func, frame)
             if callable(called) and not isinstance(called, type):
                 found.append(called)

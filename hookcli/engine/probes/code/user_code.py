@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby, islice
@@ -24,6 +25,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
 from hookcli.engine.probes.code.unread_settings import unread_settings
 from hookcli.engine.probes.code.user_source import OwnText, definition_of, is_own
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
@@ -35,6 +37,7 @@ from hookcli.torch_private import BatchNormBase
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
+POSITIONS, LAST_STEPS = "batch_positions", "last_steps"
 SETTINGS = "unread_settings"
 
 # Methods of tensors alone that return a new tensor and change nothing.
@@ -53,6 +56,7 @@ _FUNCTIONS = _METHODS | {
 SHIFTED = "forward moves its input by one position"  # a hint that later ones must be hidden
 _JOINS = {"cat", "concat", "concatenate"}
 _SHARED = ("shared", "tied", "same", "common")
+_FIRST_SIZE = re.compile(r"\w+\.size\((dim=)?0\)|\w+\.shape\[0\]|len\(\w+\)|\w+\.size\(\)\[0\]")
 _OF_TENSORS = {"shape", "size", "dim", "ndim"}  # attributes
 _LISTS = (nn.ModuleList, nn.Sequential)
 _IN_PLACE = {"inplace", "out"}
@@ -133,6 +137,19 @@ class UserCode(ProbeWatcher):
                     self._add(CAUSAL, name, {"what": what, "place": place})
             for place in islice(_squeezes(functions), 1) if SQUEEZES in self._probes else ():
                 self._add(SQUEEZES, name, {"place": place})
+        for kind, name in self._kinds.items() if POSITIONS in self._probes else ():
+            module, first = self._first.get(kind), _batch_first(self._root)
+            for attribute, place in _sliced_by_batch(module) if first else ():
+                value = {"attribute": attribute, "class": kind.__name__, "place": place}
+                self._add(POSITIONS, name, {**value, "batch_first": first})
+        padded = padded_ends(*self._given) if LAST_STEPS in self._probes and self._given else None
+        for kind, name in self._kinds.items():
+            module = self._first.get(kind)
+            if padded is None or module is None:
+                continue
+            for layer, line, method in last_steps(module):
+                value = {"layer": layer, "place": _place(method, line), **padded}
+                self._add(LAST_STEPS, name, value)
         for kind in self._kinds if REPEATED in self._probes else ():
             made = vars(kind).get("__init__")
             for place in _multiplied(made) if isinstance(made, FunctionType) else ():
@@ -281,6 +298,35 @@ def _squeezes(functions: list[FunctionType]) -> Iterator[str]:
             of_torch = _is_name(node.func.value, "torch")
             if node.func.attr == "squeeze" and len(node.args) == of_torch and not node.keywords:
                 yield _place(function, node.lineno)
+
+
+def _batch_first(root: nn.Module | None) -> list[str]:
+    """Return the names of the layers along sequences that get the batch in dimension 0."""
+    return [
+        name
+        for name, module in (module_tree.named(root) if root is not None else ())
+        if isinstance(module, (nn.RNNBase, nn.MultiheadAttention)) and module.batch_first
+    ]
+
+
+def _sliced_by_batch(module: nn.Module | None) -> Iterator[tuple[str, str]]:
+    """Yield the tensors [length, 1, features] of a module that forward cuts to `x.size(0)`."""
+    forward = inspect.getattr_static(type(module), "forward", None)
+    if module is None or not isinstance(forward, FunctionType) or not is_own(forward):
+        return
+    tensors = {**module._buffers, **module._parameters}
+    definition = definition_of(forward)
+    for node in ast.walk(definition) if definition is not None else ():
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Attribute):
+            continue
+        name = node.value.attr
+        tensor = tensors.get(name) if _is_name(node.value.value, "self") else None
+        if tensor is None or tensor.dim() != 3 or tensor.shape[1] != 1 or tensor.shape[0] < 2:
+            continue
+        first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+        upper = first.upper if isinstance(first, ast.Slice) and first.lower is None else None
+        if upper is not None and _FIRST_SIZE.fullmatch(ast.unparse(upper)):
+            yield name, _place(forward, node.lineno)
 
 
 def _multiplied(made: FunctionType) -> Iterator[str]:

@@ -78,17 +78,24 @@ def _one_sided(node: Node) -> tuple[Shape, Shape] | None:
 def _squared(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:
     """Return the shapes of [n, 1, ...] and [n, ...] whose difference has [n, n, ...].
 
+    Or those of [n, k, 1, 1] and [n, k], whose difference has [n, k, n, k].
+
     Only one of them may have a gradient: differences of all pairs are meant in losses that rank or
     contrast outputs, where both have. If they have more than two dimensions, the shape of the other
     must be known, from the product or from the batch.
     """
     made = shape_of(node)
-    if made is None or len(made) < 2 or made[0] != made[1] or made[0] < 2:
+    if made is None or len(made) < 2 or made[0] < 2 or made[0] not in made[1:]:
         return None
     graded = [i for i, (behind, _) in enumerate(node.next_functions) if behind is not None]
     if len(graded) != 1:
         return None
     _, shape = _operand(node, graded[0])
+    half = made[: len(made) // 2]
+    if len(half) > 1 and made == half + half and shape == half + (1,) * len(half):
+        return shape, half  # [n, k, 1, 1] and [n, k]
+    if made[0] != made[1]:
+        return None
     n, rest = made[0], made[2:]
     column, rows = (n, 1, *rest), {(n, *rest), (1, n, *rest)}
     if shape != column and shape not in rows:

@@ -117,9 +117,15 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "meant", "the teacher is a moving average of the student",
     ),
     ("out_none", "grad_exists", ""): ("true", "its forward returns None: no loss follows from it"),
-    ("attn_two_towers", "zero_initialization", "text"): (
-        "true", "the columns of its projection are equal, so that the first gradient is zero",
+    ("attn_two_towers", "equal_units", "image.proj"): (
+        "true", "the columns of its projection are equal, and get equal gradients",
     ),
+    ("param_two_names", "equal_units", "weight"): ("true", "all values are one number"),
+    ("call_overridden", "clipped_logits", ""): ("true", "as it says"),
+    ("name_nested_sequential", "clipped_logits", "grid.0.0.0.0.0"): ("true", "as it says"),
+    ("hostile_getattr_delegation", "clipped_logits", "model.model.0"): ("true", "as it says"),
+    ("hostile_sealed", "clipped_logits", "0.fc"): ("true", "as it says"),
+    ("hostile_hidden_children", "clipped_logits", "0.fc"): ("true", "as it says"),
     ("in_none_at_all", "zero_initialization", ""): (
         "true", "its input is a parameter of zeros",
     ),

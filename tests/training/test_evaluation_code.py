@@ -15,6 +15,7 @@ from hookcli.training.source.evaluation_code import (
     overwritten_sums,
     unread_targets,
 )
+from hookcli.training.source.loss_code import replaced_losses
 
 
 def tree_of(text):
@@ -186,3 +187,20 @@ class Pictures:
 )
 def test_parts_of_a_sample_that_are_moved_apart(result, found):
     assert list(separate_draws(ast.parse(DRAWS.format(result)))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("loss = F.cross_entropy(a, b)\nif more:\n    loss = const_loss", [("loss", 5)]),
+        ("loss = criterion(a, b)\nloss = aux_loss", [("loss", 4)]),
+        ("loss = criterion(a, b)\nif more:\n    loss = loss + aux_loss", []),
+        ("loss = criterion(a, b)\nlog(loss)\nloss = aux_loss", []),
+        ("loss = criterion(a, b)\nif smooth:\n    loss = smoothed(a, b)", []),  # another formula
+        ("loss = criterion(a, b)\nif smooth:\n    loss = aux_loss\nelse:\n    loss *= 2", []),
+        ("loss = 0.0\nloss = aux_loss", []),
+    ],
+)
+def test_losses_that_another_term_replaces(text, found):
+    code = "def step(a, b):\n    pass\n" + textwrap.indent(text, "    ") + "\n    return loss\n"
+    assert list(replaced_losses(tree_of(code))) == found

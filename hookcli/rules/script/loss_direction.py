@@ -8,7 +8,7 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("reversal", "score_sign", "same_direction")
+_KINDS = ("reversal", "score_sign", "same_direction", "same_scores")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -46,7 +46,22 @@ def _same(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_SENTENCES = {"reversal": _reversal, "score_sign": _score, "same_direction": _same}
+def _blind(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    verb, maker = "lower" if values["lowers"] else "raise", values["maker"]
+    return (
+        f"the steps of '{fact.target}' {verb} the scores of the outputs of '{maker}' and those of "
+        f"other samples alike, at all {values['looks']} looks: it does not tell them apart",
+        "check the signs and brackets of its loss: one of the two terms must have the other sign",
+    )
+
+
+_SENTENCES = {
+    "same_scores": _blind,
+    "reversal": _reversal,
+    "score_sign": _score,
+    "same_direction": _same,
+}
 
 RULE = Rule(
     name="loss_direction",
@@ -60,7 +75,8 @@ RULE = Rule(
     "and the loss is a mean of quotients of sums between 0 and 1, with no minus in the graph. "
     "Fails if the steps of a generator change the scores of its outputs in the same direction as "
     "those of its discriminator, which gets them without their graph, and which changes the "
-    "scores of other samples in the opposite direction.",
+    "scores of other samples in the opposite direction; and if the steps of a discriminator change "
+    "both in one direction, at five looks or more.",
     formula="grad(input) = -factor * grad(output) of a reversal; loss = 1 - score",
     source="Ganin and Lempitsky 2015, Unsupervised Domain Adaptation by Backpropagation; "
     "Milletari et al. 2016, V-Net",

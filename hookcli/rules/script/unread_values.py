@@ -27,7 +27,14 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "loss does not depend on it", 0, 1, fact.place,
             advice=f"check whether another variable is used in place of '{fact.target}'",
         )  # fmt: skip
-    if not facts and not targets:
+    replaced = facts_of(report, "replaced_loss")
+    for fact in replaced:
+        yield RuleFinding(
+            "fail", "", fact.target, f"'{fact.target}' is overwritten before anything reads it: "
+            "another term takes its place, so that the loss that was computed first is lost",
+            0, 1, fact.place, advice="add the terms, as in `loss = loss + other_loss`",
+        )  # fmt: skip
+    if not facts and not targets and not replaced:
         yield without_findings(
             report, (_KIND,), "the tensors of the loop are read", "no backward pass was looked at"
         )
@@ -42,8 +49,9 @@ RULE = Rule(
     computes="Reads the source of the function whose line calls backward. A note tells of each "
     "variable that is a tensor, is assigned alone, and that no line of the function reads. Names "
     "that begin with an underscore, and scripts that call `locals`, `eval` or the like, are not "
-    "judged. A target of a batch that nothing reads is a warning, if the loss of a regression has "
-    "gradients for both of its sides.",
+    "judged. So does it of a loss whose name gets another loss before anything reads it. A target "
+    "of a batch that nothing reads is a warning, if the loss of a regression has gradients for "
+    "both of its sides.",
     formula="each tensor variable is read",
     source="pyflakes, F841: local variable is assigned to but never used",
     fails="z2 = model(view1), after view1 and view2 were computed",

@@ -37,6 +37,7 @@ from hookcli.text import counted
 
 PROBE = "update"
 _WHOLE = 1.0  # of the norm of all parameters: a larger step replaces them
+_TINY_WAY, _FEW = 2e-3, 2  # of the norm, in all steps; and steps whose change is known
 _LEAST, _SHORT = 30, 3  # losses, and those before the first one that is not finite
 _MOST, _TIMES = 0.6, 1.5  # of the last losses, and of the first loss
 _JUMP = 2.0  # of the first loss
@@ -141,6 +142,24 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
             return
     if is_before_warmup(training):
         yield skipped(BEFORE_WARMUP)
+        return
+    made = training.total - training.skipped
+    if (
+        len(ratios) >= _FEW
+        and made >= _LEAST
+        and ratios
+        and max(ratios.values()) * made < _TINY_WAY
+    ):
+        way = max(ratios.values()) * made
+        message = (
+            f"{counted(made, 'step')} of {name}{_at_rate(training)} change the parameters by at "
+            f"most {way:.2g} of their norm"
+        )
+        yield RuleFinding(
+            "fail", "", "tiny", message, way, _TINY_WAY, script_line(report, "optimizer"),
+            severity="note",
+            advice="raise the learning rate: 1e-3 of the norm is a usual change of one step",
+        )  # fmt: skip
         return
     yield from _judged(report, largest, usual, name, options)
 

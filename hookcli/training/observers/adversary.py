@@ -1,4 +1,4 @@
-"""Generators whose steps change the scores of their outputs in the direction of the discriminator.
+"""Generators whose steps change scores as those of the discriminator do, and blind discriminators.
 
 A discriminator learns to tell outputs of a generator, which it gets without their graph, from
 others. The gradients of its scores tell the direction of each of them. The generator's own step
@@ -21,6 +21,7 @@ from hookcli.training.record.records import Record
 from hookcli.training.root_watch import RootWatch
 
 _LEAST = 3  # looks at each of the three directions
+_LEAST_BLIND = 5  # at first, all scores may be below what they are to be
 _ONE_WAY = 0.9  # of the gradient of a batch of scores: the part that is left in the sum
 _BOTH, _UP, _DOWN = 0, 1, -1  # how a step changes scores
 
@@ -34,6 +35,7 @@ class _Pair:
     real: list[int] = field(default_factory=list)
     fake: list[int] = field(default_factory=list)
     own: list[int] = field(default_factory=list)  # in steps of the generator
+    judged: tuple[Record, str | None] | None = None  # the discriminator's, and where it is trained
 
     def is_one_way(self) -> bool:
         """Return whether both change the scores of outputs in one direction at each look."""
@@ -42,11 +44,17 @@ class _Pair:
         [way, *others] = {*self.fake, *self.own}
         return not others and way != _BOTH and {*self.real} == {-way}
 
+    def is_blind(self) -> bool:
+        """Return whether the discriminator moves all scores in one direction at each look."""
+        if min(len(self.real), len(self.fake)) < _LEAST_BLIND:
+            return False
+        return {*self.real, *self.fake} in ({_UP}, {_DOWN})
+
 
 class Adversary(Observer):
     """Compares the gradients of scores in the steps of a discriminator and of a generator."""
 
-    kinds = ("same_direction",)
+    kinds = ("same_direction", "same_scores")
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -63,11 +71,12 @@ class Adversary(Observer):
         with torch.no_grad(), disable_current_modes():
             for judge in roots:
                 if id(judge) in trained:
-                    self._look_at_judge(judge, [one for one in roots if one is not judge])
+                    others = [one for one in roots if one is not judge]
+                    self._look_at_judge(judge, others, trained[id(judge)])
                 else:
                     self._look_at_makers(judge, trained)
 
-    def _look_at_judge(self, judge: RootWatch, others: Sequence[RootWatch]) -> None:
+    def _look_at_judge(self, judge: RootWatch, others: Sequence[RootWatch], record: Record) -> None:
         """Note the directions in a step of a discriminator."""
         for given, way in _scored(judge):
             if given.requires_grad:
@@ -75,7 +84,9 @@ class Adversary(Observer):
             memory = StorageWeakRef(given.untyped_storage())  # type: ignore[no-untyped-call]
             makers = [other for other in others if memory in other.returned]
             for other in makers:
-                self._pair(judge, other).fake.append(way)
+                pair = self._pair(judge, other)
+                pair.fake.append(way)
+                pair.judged = record, _backward_place(judge.recent, given)
             for other in others if not makers else ():
                 self._pair(judge, other).real.append(way)
 
@@ -91,13 +102,20 @@ class Adversary(Observer):
 
     def _pair(self, judge: RootWatch, maker: RootWatch) -> _Pair:
         self.facts.look(*self.kinds)
-        self._names[id(judge)] = judge.name
+        self._names[id(judge)], self._names[id(maker)] = judge.name, maker.name
         return self._pairs.setdefault((id(judge), id(maker)), _Pair())
 
     def finish(self) -> None:
         """Add the generators that go the way of their discriminator."""
-        for (judge, _), pair in self._pairs.items():
-            if pair.is_one_way() and pair.record is not None:
+        for (judge, maker), pair in self._pairs.items():
+            if pair.is_blind() and pair.judged is not None:
+                record, place = pair.judged
+                self.facts.add(
+                    "same_scores", self._names[judge], place, record=record,
+                    maker=self._names.get(maker, ""), lowers=pair.fake[0] == _DOWN,
+                    looks=len(pair.fake),
+                )  # fmt: skip
+            elif pair.is_one_way() and pair.record is not None:
                 self.facts.add(
                     "same_direction",
                     pair.record.root.name,

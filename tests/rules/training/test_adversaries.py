@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from tests.rules.training.test_script_mistakes import findings, judged
 
 
-def game(judge_loss, own_loss, *, no_grad=False, detach=True, joined=False):
+def game(judge_loss, own_loss, *, no_grad=False, detach=True, joined=False, steps=12):
     """A training of a generator and a discriminator, with the losses of scores."""
 
     def train():
@@ -18,7 +18,7 @@ def game(judge_loss, own_loss, *, no_grad=False, detach=True, joined=False):
         judge = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
         first = torch.optim.SGD(judge.parameters(), lr=1e-2)
         second = torch.optim.SGD(maker.parameters(), lr=1e-2)
-        for _ in range(12):
+        for _ in range(steps):
             real = torch.randn(16, 2) + 2
             with torch.set_grad_enabled(not no_grad):
                 fake = maker(torch.randn(16, 4))
@@ -163,3 +163,23 @@ def test_rows_that_momentum_changes_are_named():
 )
 def test_rows_that_stay_or_are_trained_are_not_accused(train):
     assert findings(judged(train), "frozen_parts") == []
+
+
+@pytest.mark.parametrize(
+    ("judge_loss", "verb"),
+    [
+        (lambda r, f: -(r + f.mean()).mean(), "raise"),
+        (lambda r, f: r.mean() + f.mean(), "lower"),
+        (of_means, None),
+        (of_labels, None),
+        (least_squares, None),
+    ],
+)
+def test_a_discriminator_that_moves_all_scores_in_one_direction_is_named(judge_loss, verb):
+    report = judged(game(judge_loss, as_real, steps=40))
+    found = [one for one in findings(report, "loss_direction") if "tell them apart" in one]
+    assert len(found) == (verb is not None)
+    if verb:
+        assert found[0].startswith(
+            f"the steps of 'judge' {verb} the scores of the outputs of 'maker' and those of other"
+        )

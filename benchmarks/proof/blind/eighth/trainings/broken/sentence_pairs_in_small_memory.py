@@ -49,9 +49,7 @@ class PairClassifier(nn.Module):
 
 def train(args, train_dataset, model):
     sampler = RandomSampler(train_dataset)
-    loader = DataLoader(
-        train_dataset, sampler=sampler, batch_size=args["per_gpu_train_batch_size"]
-    )
+    loader = DataLoader(train_dataset, sampler=sampler, batch_size=args["per_gpu_train_batch_size"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=args["learning_rate"])
     print(f"  Num examples = {len(train_dataset)}, batches = {len(loader)}")
     model.zero_grad()

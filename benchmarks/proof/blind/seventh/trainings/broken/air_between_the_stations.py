@@ -31,7 +31,10 @@ class FieldModel(nn.Module):
     def __init__(self, width=64):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(2, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU(),
+            nn.Linear(2, width),
+            nn.SiLU(),
+            nn.Linear(width, width),
+            nn.SiLU(),
             nn.Linear(width, 1),
         )
 

@@ -31,8 +31,11 @@ class Counter(nn.Module):
     def __init__(self, width=12):
         super().__init__()
         self.body = nn.Sequential(
-            nn.Conv2d(1, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(width, 2 * width, 3, padding=1), nn.ReLU(),
+            nn.Conv2d(1, width, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(width, 2 * width, 3, padding=1),
+            nn.ReLU(),
             nn.Conv2d(2 * width, 1, 1),
         )
 

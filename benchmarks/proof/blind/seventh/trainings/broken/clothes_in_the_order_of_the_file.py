@@ -29,8 +29,13 @@ class ClothesFile(Dataset):
 
 def make_model():
     return nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(16 * 16, 64), nn.ReLU(), nn.Linear(64, 8),
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(16 * 16, 64),
+        nn.ReLU(),
+        nn.Linear(64, 8),
     )
 
 
@@ -63,9 +68,7 @@ def main():
         loss, accuracy = run_epoch(model, train_loader, criterion, optimizer)
         with torch.no_grad():
             test_loss, test_accuracy = run_epoch(model, test_loader, criterion)
-        print(
-            f"{epoch} train {loss:.3f} {accuracy:.3f} test {test_loss:.3f} {test_accuracy:.3f}"
-        )
+        print(f"{epoch} train {loss:.3f} {accuracy:.3f} test {test_loss:.3f} {test_accuracy:.3f}")
 
 
 main()

@@ -45,7 +45,10 @@ class OutlineNet(nn.Module):
     def __init__(self, width=64):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(16, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
+            nn.Linear(16, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
             nn.Linear(width, 3),
         )
 

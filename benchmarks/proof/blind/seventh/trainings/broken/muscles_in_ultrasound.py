@@ -50,7 +50,10 @@ def train_model(learning_rate=0.08, batch_size=20, epochs=22):
     model = SmallUnet()
     optimizer = torch.optim.RMSprop(model.parameters(), lr=learning_rate)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimizer, factor=0.1, patience=2, min_lr=learning_rate  # here
+        optimizer,
+        factor=0.1,
+        patience=2,
+        min_lr=learning_rate,  # here
     )
     for epoch in range(epochs):
         for rows in torch.randperm(len(images)).split(batch_size):

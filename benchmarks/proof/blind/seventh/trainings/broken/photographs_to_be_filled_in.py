@@ -53,7 +53,10 @@ class Filler(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Conv2d(2, 24, 5, padding=2), nn.ReLU(), nn.Conv2d(24, 24, 5, padding=2), nn.ReLU(),
+            nn.Conv2d(2, 24, 5, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(24, 24, 5, padding=2),
+            nn.ReLU(),
             nn.Conv2d(24, 1, 5, padding=2),
         )
 

@@ -14,8 +14,12 @@ import torch.nn.functional as F
 from torch import nn
 
 config = {
-    "gradient_accumulation_steps": 16, "micro_batch": 8, "updates": 40, "temperature": 2.0,
-    "learning_rate": 0.5, "alpha": 0.7,
+    "gradient_accumulation_steps": 16,
+    "micro_batch": 8,
+    "updates": 40,
+    "temperature": 2.0,
+    "learning_rate": 0.5,
+    "alpha": 0.7,
 }
 
 

@@ -26,9 +26,7 @@ def info_nce(query, positive_key, negative_keys, temperature=0.1):
 class Tower(nn.Module):
     def __init__(self, inputs, width=64, outputs=16):
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs)
-        )
+        self.layers = nn.Sequential(nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs))
 
     def forward(self, x):
         return self.layers(x)

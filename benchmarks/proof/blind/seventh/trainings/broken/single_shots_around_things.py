@@ -51,9 +51,15 @@ class Ssd(nn.Module):
     def __init__(self):
         super().__init__()
         self.vgg = nn.Sequential(
-            nn.Conv2d(1, 12, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(12, 24, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(24 * 16, 64), nn.ReLU(),
+            nn.Conv2d(1, 12, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(12, 24, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(24 * 16, 64),
+            nn.ReLU(),
         )
         self.loc, self.conf = nn.Linear(64, 2), nn.Linear(64, 3)
 

@@ -15,8 +15,13 @@ torch.manual_seed(81)
 
 def build():
     return nn.Sequential(
-        nn.Linear(12, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Linear(48, 48), nn.BatchNorm1d(48),
-        nn.ReLU(), nn.Linear(48, 5),
+        nn.Linear(12, 48),
+        nn.BatchNorm1d(48),
+        nn.ReLU(),
+        nn.Linear(48, 48),
+        nn.BatchNorm1d(48),
+        nn.ReLU(),
+        nn.Linear(48, 5),
     )
 
 

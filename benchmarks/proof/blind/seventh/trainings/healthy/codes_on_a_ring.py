@@ -29,11 +29,17 @@ class Autoencoder(nn.Module):
     def __init__(self, pixels=64, width=96):
         super().__init__()
         self.encoder = nn.Sequential(
-            nn.Linear(pixels, width), nn.LeakyReLU(0.1), nn.Linear(width, width),
-            nn.LeakyReLU(0.1), nn.Linear(width, 2),
+            nn.Linear(pixels, width),
+            nn.LeakyReLU(0.1),
+            nn.Linear(width, width),
+            nn.LeakyReLU(0.1),
+            nn.Linear(width, 2),
         )
         self.decoder = nn.Sequential(
-            nn.Linear(2, width), nn.LeakyReLU(0.1), nn.Linear(width, width), nn.LeakyReLU(0.1),
+            nn.Linear(2, width),
+            nn.LeakyReLU(0.1),
+            nn.Linear(width, width),
+            nn.LeakyReLU(0.1),
             nn.Linear(width, pixels),
         )
 

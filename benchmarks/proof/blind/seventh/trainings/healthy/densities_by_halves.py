@@ -20,7 +20,9 @@ class Coupling(nn.Module):
         super().__init__()
         self.flip = flip
         self.net = nn.Sequential(
-            weight_norm(nn.Linear(1, width)), nn.ReLU(), weight_norm(nn.Linear(width, width)),
+            weight_norm(nn.Linear(1, width)),
+            nn.ReLU(),
+            weight_norm(nn.Linear(width, width)),
             nn.ReLU(),
         )
         self.out = nn.Linear(width, 2)

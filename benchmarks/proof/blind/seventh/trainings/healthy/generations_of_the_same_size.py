@@ -26,8 +26,14 @@ class Cnn(nn.Module):
     def __init__(self, classes=8):
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2d(1, 12, 3, padding=1), nn.BatchNorm2d(12), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(12, 24, 3, padding=1), nn.BatchNorm2d(24), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(1, 12, 3, padding=1),
+            nn.BatchNorm2d(12),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(12, 24, 3, padding=1),
+            nn.BatchNorm2d(24),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         self.head = nn.Linear(24 * 16, classes)
 

@@ -48,8 +48,13 @@ def main():
     loader = DataLoader(Windows(3000, 1, forms), batch_size=100, shuffle=True)
     test = Windows(1500, 2, forms)
     net = nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(256, 64), nn.ReLU(), nn.Linear(64, 4),
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(256, 64),
+        nn.ReLU(),
+        nn.Linear(64, 4),
     )
     criterion = HardExamples()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.02, momentum=0.9, weight_decay=5e-4)

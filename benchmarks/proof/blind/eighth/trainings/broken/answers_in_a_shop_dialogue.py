@@ -3,9 +3,8 @@ r"""Choice of the answer in dialogues of a shop, with a validation after each ep
 Source: https://github.com/shubhamagarwal92/mmd/issues/14
 Fault: The evaluation puts the model into evaluation mode and never back, so from the second epoch
     on it is trained without dropout.
-Cause: eval(uation)?.{0,10}mode|train(ing)?.{0,5}mode|\.train\(\)|\.eval\(\)
-    |dropout.{0,50}(off|disabled|inactive|no effect|not active|not applied|stops|without)
-    |(without|no) dropout
+Cause: eval(uation)?.{0,10}mode|train(ing)?.{0,5}mode|\.train\(\)|\.eval\(\)|dropout.{0,50}(off
+    |disabled|inactive|no effect|not active|not applied|stops|without)|(without|no) dropout
 Place: evaluate|model|\.eval\b|\.train\b
 """
 

@@ -1,11 +1,11 @@
 r"""Strength of the contact between the start of a window and a binding site in it.
 
 Source: https://github.com/tanjimin/C.Origami/issues/42
-Fault: The positions are taken along the batch instead of along the sequence, so all the places of a
-    sequence get the same code, and the samples get different ones.
+Fault: The positions are taken along the batch instead of along the sequence, so all the places of
+    a sequence get the same code, and the samples get different ones.
 Cause: positional? ?(enc|emb)|\bpe\b|position.{0,60}(batch|same|first dim|order|sample)
-    |batch.{0,40}(dimension|axis|index).{0,60}(position|encod|sequence)
-    |(same|equal|identical).{0,30}(code|encod|position)
+    |batch.{0,40}(dimension|axis|index).{0,60}(position|encod|sequence)|(same|equal
+    |identical).{0,30}(code|encod|position)
 Place: \bpe\b|PositionalEncoding|x\.size
 """
 

@@ -3,10 +3,9 @@ r"""Digits of a display of seven segments, some of them dim.
 Source: https://github.com/hunkim/PyTorchZeroToAll/pull/4
 Fault: The last layer is followed by a ReLU, so the scores of the classes are never negative, and a
     class whose score is zero for all the samples gets no gradient any more.
-Cause: relu.{0,60}(last|final|output|logit|score|after|l5|classif)
-    |(last|final|output|logit|score|l5)\w*.{0,60}relu
-    |(logits?|scores|outputs?)\b.{0,60}(negative|below zero|clipped|clamped|zeroed|at zero
-    |exactly zero|cut off)|dead.{0,30}(output|class|logit)
+Cause: relu.{0,60}(last|final|output|logit|score|after|l5|classif)|(last|final|output|logit|score
+    |l5)\w*.{0,60}relu|(logits?|scores|outputs?)\b.{0,60}(negative|below zero|clipped|clamped
+    |zeroed|at zero|exactly zero|cut off)|dead.{0,30}(output|class|logit)
 Place: relu|forward|l5
 """
 

@@ -1,8 +1,8 @@
 r"""Kinds of goods at the places of a shelf; places without goods belong to the background.
 
 Source: https://github.com/microsoft/computervision-recipes/pull/315
-Fault: The kinds are numbered from zero, but zero is the number of the background, so the first kind
-    is learned as background and never found.
+Fault: The kinds are numbered from zero, but zero is the number of the background, so the first
+    kind is learned as background and never found.
 Cause: background|(label|class|index|indices|categor)\w*.{0,60}(start|begin|zero|\b0\b|offset|shift
     |reserved|off.by.one|collid|numbered)|off.by.one|(first|zero)\w*.{0,30}(class|kind|label)
 Place: label\w*|categor\w*|label_idx|labels_to_index|background|target

@@ -3,8 +3,8 @@ r"""Classifier of tabular rows of which a few belong to a rare class.
 Source: https://github.com/cgrtml/neural-trees/pull/75
 Fault: One row in twenty is of the rare class and neither the loss nor the sampling makes up for
     it, so the rare class is hardly ever predicted while the accuracy looks good.
-Cause: imbalanc|unbalanc|(class|sample|pos)_?.?weight|minority|majority|rare class|skewed
-    |(class|label)\w*.{0,60}(frequen|rare|few|proportion|distribution|dominat|prior)|over.?sampl
+Cause: imbalanc|unbalanc|(class|sample|pos)_?.?weight|minority|majority|rare class|skewed|(class
+    |label)\w*.{0,60}(frequen|rare|few|proportion|distribution|dominat|prior)|over.?sampl
 Place: class_weight|weights?|sampler|cross_entropy|criterion|labels?
 """
 

@@ -4,9 +4,8 @@ Source: https://github.com/jaredleekatzman/DeepSurv/issues/14
 Fault: The features go in with their raw units, from thousandths to ten thousands, so the risks are
     enormous and only the largest feature counts.
 Cause: (normali[sz]|standardi[sz]|scal(e|ed|ing)\b|range).{0,80}(input|feature|data|column)
-    |units?\b.{0,80}(input|feature|data|column)
-    |(inputs?|features?|data|columns?)\b.{0,80}(normali[sz]|standardi[sz]|scal|magnitude|range|large
-    |units?\b|raw|huge)
+    |units?\b.{0,80}(input|feature|data|column)|(inputs?|features?|data
+    |columns?)\b.{0,80}(normali[sz]|standardi[sz]|scal|magnitude|range|large|units?\b|raw|huge)
 Place: features?|\bx\b|records|patients|train_x|prepare
 """
 

@@ -3,10 +3,9 @@ r"""Few-shot masks: the query is to be cut out as the support picture shows.
 Source: https://github.com/HKUSTCV/FSS-1000/issues/20
 Fault: The pictures are scaled to 0..1 but the masks keep their grey values 0 and 255, which the
     sigmoid can never reach, so everything is driven to the foreground.
-Cause: 255|(mask|label|target)\w*.{0,60}(normali[sz]|scal|range|divid|out of|beyond|outside
-    |above 1|larger than|bigger than|values? up)
-    |(sigmoid|output)\w*.{0,60}(range|cannot|never|can't|saturat)
-    |saturat\w+
+Cause: 255|(mask|label|target)\w*.{0,60}(normali[sz]|scal|range|divid|out of|beyond|outside|above 1
+    |larger than|bigger than|values? up)|(sigmoid|output)\w*.{0,60}(range|cannot|never|can't
+    |saturat)|saturat\w+
 Place: query_labels|support_labels|labels?|masks?|query_mask|load_batch
 """
 

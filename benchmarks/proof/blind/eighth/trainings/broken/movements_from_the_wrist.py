@@ -3,8 +3,8 @@ r"""Kinds of movement from three axes of acceleration, with a list of generated 
 Source: https://github.com/NLeSC/mcfly/issues/43
 Fault: One of the settings has a learning rate that is far too high for Adam, and its training
     stands still at the loss of guessing.
-Cause: learning.?rate|\blr\b|step size|(update|step)s?\b.{0,50}(too )?(large|big|huge)
-    |dead (relu|unit|neuron)|(relu|unit|neuron)s?\b.{0,30}\bdead\b
+Cause: learning.?rate|\blr\b|step size|(update|step)s?\b.{0,50}(too )?(large|big|huge)|dead (relu
+    |unit|neuron)|(relu|unit|neuron)s?\b.{0,30}\bdead\b
 Place: learning_rate|\blr\b
 """
 

@@ -3,8 +3,9 @@ r"""Next frame of a rolling ball from the last frame and the action of the walke
 Source: https://github.com/facebookresearch/nwm/issues/16
 Fault: The gradients are cleared only in the branch for full precision, so with bfloat16 they add
     up over all the steps.
-Cause: zero_grad|(gradients?|grads?)\b.{0,60}(accumulat|add up|added up|cleared|zeroed|reset|carried
-    |left over|stale|pile|summed|grow with)|(never|not|only).{0,30}(clear|zero|reset)\w*.{0,40}grad
+Cause: zero_grad|(gradients?|grads?)\b.{0,60}(accumulat|add up|added up|cleared|zeroed|reset
+    |carried|left over|stale|pile|summed|grow with)|(never|not|only).{0,30}(clear|zero
+    |reset)\w*.{0,40}grad
 Place: zero_grad|optimizer|bfloat_enable|train_step
 """
 

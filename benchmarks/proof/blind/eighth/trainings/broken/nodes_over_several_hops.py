@@ -3,8 +3,8 @@ r"""Values at the nodes of a graph after several hops, with a limit on the norm 
 Source: https://github.com/awslabs/graphstorm/issues/1366
 Fault: The gradients are clipped after the step of the optimizer, so the clipping has no effect and
     rare steep batches throw the weights away.
-Cause: clip\w*.{0,80}(after|before|too late|late|order|no effect|nothing|useless|ineffective
-    |place|never|not applied|unclipped)|(after|before).{0,40}step.{0,40}clip|unclipped|not clipped
+Cause: clip\w*.{0,80}(after|before|too late|late|order|no effect|nothing|useless|ineffective|place
+    |never|not applied|unclipped)|(after|before).{0,40}step.{0,40}clip|unclipped|not clipped
 Place: clip_grad_norm_|max_grad_norm|optimizer\.step
 """
 

@@ -3,8 +3,8 @@ r"""Two agents that are to meet on a ring, each with its own actor, and a common
 Source: https://github.com/isp1tze/MAProj/issues/3
 Fault: The learning rates of the actors and of the critic are far too small for the number of
     updates, so hardly anything is learned.
-Cause: learning.?rate|\blr\b|step size|(update|weight|parameter)\w*.{0,60}(tiny|small
-    |hardly|slow|barely|little|negligible)
+Cause: learning.?rate|\blr\b|step size|(update|weight|parameter)\w*.{0,60}(tiny|small|hardly|slow
+    |barely|little|negligible)
 Place: \blr|learning_rate|optimi[sz]er|Adam
 """
 

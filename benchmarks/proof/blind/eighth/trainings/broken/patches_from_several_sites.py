@@ -4,8 +4,8 @@ Source: https://github.com/DagnyT/hardnet/issues/25
 Fault: The offset is added to all the labels after the joining and not to those of the new site, so
     points of different sites share a label and are drawn to each other.
 Cause: label\w*.{0,80}(collid|collision|share|same|overlap|offset|ambig|duplicate|shift|mix|clash
-    |differ\w* (class|point|site|object|patch))|offset|(same|one|equal) (label|class|id)
-    |(label|id|class)\w*.{0,40}(wrong|incorrect|noisy|inconsistent)
+    |differ\w* (class|point|site|object|patch))|offset|(same|one|equal) (label|class|id)|(label|id
+    |class)\w*.{0,40}(wrong|incorrect|noisy|inconsistent)
 Place: labels?|TotalDataset|torch\.max|torch\.cat|offset
 """
 

@@ -3,9 +3,9 @@ r"""Places of the paws of a mouse from pictures, with a penalty on pictures with
 Source: https://github.com/paninski-lab/lightning-pose/pull/375
 Fault: Each loss multiplies with its weight and the factory multiplies once more, so the weights
     count as squares and the small one of the heatmaps nearly vanishes.
-Cause: weights?.{0,80}(twice|double|squar|two times|again|once more|both|already)
-    |(twice|double|squared?)\b.{0,60}weight
-    |(supervised|heatmap|loss)\w*.{0,60}(vanish|negligible|too small|tiny|dominat|drown)
+Cause: weights?.{0,80}(twice|double|squar|two times|again|once more|both|already)|(twice|double
+    |squared?)\b.{0,60}weight|(supervised|heatmap|loss)\w*.{0,60}(vanish|negligible|too small|tiny
+    |dominat|drown)
 Place: weight\w*|LossFactory|current_weighted_loss|curr_loss
 """
 

@@ -3,9 +3,9 @@ r"""Generator of points on two arms, with a critic whose weights are limited.
 Source: https://github.com/YeonwooSung/GAN_Implementation/issues/5
 Fault: A bracket is closed too late, so the minus is for both terms and the critic raises its score
     of the generated points as well as of the real ones.
-Cause: sign|minus|bracket|parenthes|negat
-    |(critic|discriminator).{0,80}(both|real and (fake|generated)|not (separate|tell))
-    |(fake|generated).{0,60}(maximi|rais|increas|reward|same direction|added|plus)
+Cause: sign|minus|bracket|parenthes|negat|(critic|discriminator).{0,80}(both|real and (fake
+    |generated)|not (separate|tell))|(fake|generated).{0,60}(maximi|rais|increas|reward
+    |same direction|added|plus)
 Place: loss_D|d_loss|critic|discriminator
 """
 

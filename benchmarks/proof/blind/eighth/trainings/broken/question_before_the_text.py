@@ -1,8 +1,8 @@
 r"""Answer to a question on a short text: the state after the question starts the reading.
 
 Source: https://github.com/salesforce/decaNLP/issues/9
-Fault: When the states are put back in the order of the batch, the hidden state is returned in place
-    of the cell state as well.
+Fault: When the states are put back in the order of the batch, the hidden state is returned in
+    place of the cell state as well.
 Cause: cell.{0,80}(hidden|replac|wrong|lost|discard|unused|overwrit|same|dropped|not used|never)
     |(hidden|h\b).{0,60}(cell|twice|as c\b|for c\b|duplicat|both)|\bc\b.{0,40}(unused|lost|discard)
 Place: \bh\b|\bc\b|PackedLSTM|_indices|cell|state

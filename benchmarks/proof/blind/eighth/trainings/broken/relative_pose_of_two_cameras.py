@@ -4,8 +4,7 @@ Source: https://github.com/dingmyu/CamNet/pull/4
 Fault: The predictions have the shape (batch, 3, 1, 1) and the labels (batch, 3), so the L1 loss
     compares each prediction with all the labels.
 Cause: shapes?\b|broadcast|dimension.{0,60}(label|target|match|differ)|size.{0,40}(label|target)
-    |squeeze|(every|each|all).{0,40}(pair|other sample|sample.{0,20}label)
-    |\(\w+, ?3, ?1, ?1\)
+    |squeeze|(every|each|all).{0,40}(pair|other sample|sample.{0,20}label)|\(\w+, ?3, ?1, ?1\)
 Place: trans|rot|l1_loss|PoseHead|translation|rotation
 """
 

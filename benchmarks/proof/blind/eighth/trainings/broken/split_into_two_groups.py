@@ -2,9 +2,8 @@ r"""Predictor on one half of the data, tested on the other, for rings around eac
 
 Source: https://github.com/YujiaBao/ls/issues/1
 Fault: There is no activation between the linear layers, so the MLP is only one linear map.
-Cause: non-?linear|activation|relu|stacked linear|(single|one|only|just).{0,15}linear
-    |linear (map|model|function|classifier)|collapse.{0,30}linear|equivalent.{0,30}linear
-    |composition of linear
+Cause: non-?linear|activation|relu|stacked linear|(single|one|only|just).{0,15}linear|linear (map
+    |model|function|classifier)|collapse.{0,30}linear|equivalent.{0,30}linear|composition of linear
     |consecutive linear
 Place: self\.seq|MLP|layers|hidden
 """

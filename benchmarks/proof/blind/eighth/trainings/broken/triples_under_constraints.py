@@ -2,9 +2,9 @@ r"""Tags of subject, relation and object in a sentence, with a constraint on the
 
 Source: https://github.com/dair-iitd/openie6/issues/25
 Fault: The loss of the constraint replaces the loss of the tags instead of being added to it.
-Cause: const_loss|constraint.{0,80}(only|replac|overwrit|instead|alone|added)|loss\b.{0,60}(replaced
-    |overwritten|lost|discarded|ignored|dropped|unused|not used|thrown away)|overwrit
-    |(cross.entropy|tag|label)\w*.{0,60}(not|never|no longer|dropped|unused|ignored|lost)
+Cause: const_loss|constraint.{0,80}(only|replac|overwrit|instead|alone|added)
+    |loss\b.{0,60}(replaced|overwritten|lost|discarded|ignored|dropped|unused|not used|thrown away)
+    |overwrit|(cross.entropy|tag|label)\w*.{0,60}(not|never|no longer|dropped|unused|ignored|lost)
 Place: const_loss|\bloss\b|training_step
 """
 

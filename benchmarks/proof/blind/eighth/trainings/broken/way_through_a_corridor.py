@@ -4,9 +4,9 @@ Source: https://github.com/hunkim/ReinforcementZeroToAll/issues/1
 Fault: A reward is only multiplied with a power of gamma of its own step instead of adding up the
     rewards that follow, so the actions on the way to a reward get nothing of it.
 Cause: (future|later|following|subsequent|next).{0,30}rewards?|rewards?.{0,60}(future|following
-    |subsequent|to.?go|come after|cumulat|accumulat|summ|added up|add up)
-    |returns?.{0,60}(cumulat|sum|future|wrong)
-    |not.{0,20}return|discount.{0,80}(cumulat|sum|future|only|own step|single|index)
+    |subsequent|to.?go|come after|cumulat|accumulat|summ|added up|add up)|returns?.{0,60}(cumulat
+    |sum|future|wrong)|not.{0,20}return|discount.{0,80}(cumulat|sum|future|only|own step|single
+    |index)
 Place: discount_rewards|gamma|returns?|d_rewards
 """
 

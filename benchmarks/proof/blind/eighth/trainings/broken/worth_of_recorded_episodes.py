@@ -3,8 +3,8 @@ r"""Worth of the end of recorded episodes of different lengths, by a recurrent c
 Source: https://github.com/ray-project/ray/issues/21392
 Fault: The state after the longest length is used for all the episodes, so for the shorter ones the
     network has first run over many zeros of padding.
-Cause: pad\w*|seq_lens|(sequence|episode)\w*.{0,20}length|(last|final).{0,40}(step|state
-    |position|output).{0,60}(short|zero|wrong|valid|real)|pack_padded|variable.{0,10}length
+Cause: pad\w*|seq_lens|(sequence|episode)\w*.{0,20}length|(last|final).{0,40}(step|state|position
+    |output).{0,60}(short|zero|wrong|valid|real)|pack_padded|variable.{0,10}length
 Place: seq_lens|lstm|features|hidden|forward|state
 """
 

@@ -2,7 +2,7 @@
 
 Source: https://github.com/HumanCompatibleAI/imitation
 Odd: The data set grows in each round and holds places that only the learner reaches, so the loss
-    jumps up when a round begins; the actions that were taken are not the ones that are learned.
+    may rise in a new round; the actions that were taken are not the ones that are learned.
 """
 
 import torch

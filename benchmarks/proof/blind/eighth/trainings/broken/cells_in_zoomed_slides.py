@@ -6,7 +6,7 @@ Fault: The shift is drawn anew for each picture of the list, so a slide and its 
 Cause: mask.{0,80}(different|mismatch|align|same (shift|transform|random)|separate|independent)
     |(shift|augment|random|transform|crop|roll)\w*.{0,80}(mask|separate|independent|different|each
     |both|same)|misalign|out of (step|register)
-Place: shift|do\b|perform_operation|RandomShift|augment\w*|roll
+Place: shift|down|right|randint|do\b|perform_operation|RandomShift|augment\w*|roll
 """
 
 import random

@@ -51,7 +51,7 @@ class ContactModel(nn.Module):
         return self.decoder(x.mean(1)).squeeze(1)
 
 
-def windows(count=64, length=20):
+def windows(count=32, length=20):
     base = torch.randint(0, 2, (count, length))
     site = torch.randint(0, length, (count, 1))
     base.scatter_(1, site, 2)
@@ -61,15 +61,15 @@ def windows(count=64, length=20):
 
 model = ContactModel()
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=200)
-for step in range(200):
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=150)
+for step in range(150):
     sequence, contact = windows()
     loss = F.mse_loss(model(sequence), contact)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     scheduler.step()
-    if step % 50 == 0:
+    if step % 30 == 0:
         print(f"step {step} train_loss {loss.item():.4f}")
 model.eval()
 with torch.no_grad():

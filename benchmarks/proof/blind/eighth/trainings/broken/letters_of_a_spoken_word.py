@@ -59,7 +59,7 @@ def speech(count=32):
 
 
 class Trainer:
-    def train(self, model, opt, steps=150):
+    def train(self, model, opt, steps=120):
         model.train()
         total_loss = 0.0
         for i in range(steps):

@@ -16,7 +16,7 @@ import torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(157)
-parameters = {"seq_len": 24, "h_dim": 32, "batch_size": 64, "epochs": 8, "learning_rate": 3e-3}
+parameters = {"seq_len": 24, "h_dim": 32, "batch_size": 64, "epochs": 6, "learning_rate": 3e-3}
 
 
 def grid_load(hours=2000):

@@ -5,7 +5,7 @@ Fault: The backward branch is computed from the forward differences, so the netw
     where the hand came from.
 Cause: (forward|backward)\w*.{0,100}(same|twice|copy|copied|wrong|instead|unused|never used|ignored
     |not used|input|identical|duplicat)|copy.?(and.?)?paste|wrong (variable|input|tensor)|duplicat
-    |identical (branch|input)
+    |identical (branch|input)|backward\w*.{0,60}forward
 Place: \w*backward\w*|\w*forward_smallscale\w*|mSEModule|x_backward
 """
 
@@ -65,8 +65,8 @@ class TDN_Net(nn.Module):
 
 net = TDN_Net()
 optimizer = torch.optim.AdamW(net.parameters(), lr=5e-3)
-scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [70, 100], 0.2)
-for i in range(120):
+scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [60, 85], 0.2)
+for i in range(100):
     video, target = clips()
     loss = F.cross_entropy(net(video), target)
     optimizer.zero_grad()
@@ -74,7 +74,7 @@ for i in range(120):
     nn.utils.clip_grad_norm_(net.parameters(), 20)
     optimizer.step()
     scheduler.step()
-    if i % 40 == 0:
+    if i % 25 == 0:
         print(f"[{i}] Loss {loss.item():.4f}")
 net.eval()
 with torch.no_grad():

@@ -5,7 +5,7 @@ Fault: The learning rates of the actors and of the critic are far too small for 
     updates, so hardly anything is learned.
 Cause: learning.?rate|\blr\b|step size|(update|weight|parameter)\w*.{0,60}(tiny|small|hardly|slow
     |barely|little|negligible)
-Place: \blr|learning_rate|optimi[sz]er|Adam
+Place: \w*lr\b|learning_rate|optimi[sz]er|Adam
 """
 
 import torch
@@ -89,10 +89,8 @@ env, critic = Ring(args), Critic(args)
 actors = [Actor(args) for _ in range(args.agents)]
 actor_optimizers = [torch.optim.Adam(a.parameters(), lr=args.a_lr) for a in actors]
 critic_optimizer = torch.optim.Adam(critic.parameters(), lr=args.c_lr)
-scores = []
 for update in range(args.updates):
     states, actions, returns, final = collect(env, actors, args)
-    scores.append(final)
     value = critic(states)
     value_loss = F.mse_loss(value, returns)
     critic_optimizer.zero_grad()
@@ -107,5 +105,4 @@ for update in range(args.updates):
         loss.backward()
         optimizer.step()
     if update % 20 == 19:
-        mean = sum(scores[-10:]) / 10
-        print(f"update {update + 1}: reward at the end {mean:.3f} value loss {value_loss:.3f}")
+        print(f"update {update + 1}: reward {final:.3f} value loss {value_loss:.3f}")

@@ -4,8 +4,8 @@ Source: https://github.com/huggingface/transformers/issues/2995
 Fault: The number of batches to accumulate is larger than the number of batches of an epoch, and
     the count starts again in each epoch, so the optimizer never makes a step.
 Cause: accumulat\w*.{0,100}(larger|greater|more|exceed|never|epoch|longer|reach|too )|(no|never
-    |without|zero|not)\b.{0,40}(step\b|steps\b|updated?\b|chang)|optimi[sz]er\.step.{0,40}(never
-    |not)|(weights|parameters).{0,30}(do not|never|not|un)\s?chang
+    |without)\b.{0,30}(optimi[sz]er|a step|step is|updates?\b)|optimi[sz]er\.step.{0,40}(never|not)
+    |(weights?|parameters?)\b.{0,60}(never|not|un)\s?(updat|chang|mov)
 Place: accumulation\w*|gradient_accumulation_steps|optimizer|step
 """
 

@@ -3,7 +3,8 @@ r"""Small convolutional network for road signs, with dropout after each stage.
 Source: https://github.com/hunkim/DeepLearningZeroToAll/issues/122
 Fault: The setting is the share of units to keep, but the layers take it as the share to drop.
 Cause: dropout|keep_prob|drop(s|ped|ping)?\b.{0,40}(too (many|much|large|high)|most|90|0\.9)|(most
-    |90).{0,30}(units|activations).{0,30}(zero|drop)
+    |90).{0,30}(units|activations).{0,30}(zero|drop)|(share|fraction|probability|rate).{0,40}(keep
+    |kept|drop)
 Place: keep_prob|[Dd]ropout\w*|\bp\b
 """
 

@@ -6,7 +6,7 @@ Fault: A reward is only multiplied with a power of gamma of its own step instead
 Cause: (future|later|following|subsequent|next).{0,30}rewards?|rewards?.{0,60}(future|following
     |subsequent|to.?go|come after|cumulat|accumulat|summ|added up|add up)|returns?.{0,60}(cumulat
     |sum|future|wrong)|not.{0,20}return|discount.{0,80}(cumulat|sum|future|only|own step|single
-    |index)
+    |index)|rewards?.{0,60}follow|gamma.{0,60}own step
 Place: discount_rewards|gamma|returns?|d_rewards
 """
 

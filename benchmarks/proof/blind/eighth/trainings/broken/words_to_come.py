@@ -4,7 +4,7 @@ Source: https://github.com/pytorch/tutorials/pull/2662
 Fault: No mask is given to the encoder, so each position sees the word that it has to predict.
 Cause: mask|causal|(future|next|later|following)\b.{0,50}(token|word|position|see|visible|attend)
     |(see|look|attend|peek|copy|copies)\w*.{0,50}(future|next|later|following|target|ahead)|leak
-Place: \w*mask|is_causal|transformer_encoder|forward
+Place: \w*mask|model|is_causal|transformer_encoder|forward
 """
 
 import math
@@ -18,7 +18,7 @@ ntokens, bptt, d_hid = 12, 16, 48
 table = torch.randint(0, ntokens, (ntokens, ntokens, 2))
 
 
-def get_batch(size=32) -> tuple[Tensor, Tensor]:
+def get_batch(size=24) -> tuple[Tensor, Tensor]:
     words = torch.randint(0, ntokens, (size, 2))
     for _ in range(bptt - 1):
         choice = (torch.rand(size) < 0.25).long()

@@ -22,7 +22,7 @@ def picture(side=48):
 
 
 class InputMapping(nn.Module):
-    def __init__(self, size=64, scale=6.0):
+    def __init__(self, size=64, scale=3.0):
         super().__init__()
         self.register_buffer("B", scale * torch.randn(size, 2))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import LayerRow, Report
+from hookcli.rules.patterns.user_code import UNREAD_CODE
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import rows_with
 from hookcli.spec.checks import request_probe
@@ -53,9 +54,8 @@ def _steps(report: Report, options: Options) -> Iterator[RuleFinding]:
     for name, value in rows:
         layer = f"{name}.{value['layer']}" if name else value["layer"]
         message = (
-            f"the last step of '{layer}' is read at {value['place']} for all samples, and "
-            f"{value['padded']:,} of {value['samples']:,} end with padding ({value['what']}): the "
-            "layer has run over it"
+            f"the last step of '{layer}' is read for all samples, and {value['padded']:,} of "
+            f"{value['samples']:,} end with padding ({value['what']})"
         )
         yield RuleFinding(
             "fail", layer, "padding", message, value["share"], 0, value["place"],
@@ -65,7 +65,7 @@ def _steps(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not rows:
         looked = any(one.probe == STEPS for one in report.measurements)
         message = "no last step of a recurrent layer is that of padding"
-        yield passed(message) if looked else skipped("the source of the model was not read")
+        yield passed(message) if looked else skipped(UNREAD_CODE)
 
 
 BATCH_POSITIONS = Rule(

@@ -81,7 +81,7 @@ def _is_just_reached(row: ParameterRow | None, training: TrainingInfo) -> bool:
     """
     aside = skipped_steps(training)
     known = [status for step, status in statuses(row) if step not in aside] if row else []
-    return known[-1:] == ["ok"] and "ok" not in known[:-1] and len(known) > 1
+    return known[-1:] == ["ok"] and {*known[:-1]} == {"zero"}
 
 
 def _compared(training: TrainingInfo, made: int) -> str:

@@ -15,7 +15,8 @@ from hookcli.text import counted, join_names
 _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
 _KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
-          "large_eps", "empty_group", "endless_momentum", "swapped_betas")  # fmt: skip
+          "large_eps", "empty_group", "endless_momentum", "swapped_betas",
+          "misplaced_setting")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -144,7 +145,16 @@ def _swapped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _misplaced(fact: ScriptFact) -> tuple[str, str]:
+    given, taken = fact.values["given"], fact.values["taken"]
+    return (
+        f"{fact.target} gets `{given}` as its {taken}, by the position of the argument",
+        f"pass it by its name, as in `{given}={given}`",
+    )
+
+
 _SENTENCES = {
+    "misplaced_setting": _misplaced,
     "endless_momentum": _endless,
     "swapped_betas": _swapped,
     "dropped_state": _dropped,

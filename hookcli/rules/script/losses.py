@@ -233,7 +233,15 @@ def _kl_reversed(fact: ScriptFact) -> tuple[str, str]:
 
 
 _NOTES = ("kl_mean", "kl_reversed", "masked_mean", "single_norm", "divergence_mean",
-          "divergence_sum", "bare_returns")  # fmt: skip
+          "divergence_sum", "bare_returns", "squared_shares")  # fmt: skip
+
+
+def _squared_shares(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"mse_loss compares a softmax over {fact.values['classes']:,} classes with one-hot labels: "
+        "where the softmax is wrong and near 1, it has hardly any gradient",
+        "pass the logits and the number of the class to cross_entropy",
+    )
 
 
 def _divergence_mean(fact: ScriptFact) -> tuple[str, str]:
@@ -349,6 +357,7 @@ def _signs(fact: ScriptFact) -> tuple[str, str]:
 
 
 _SENTENCES = {
+    "squared_shares": _squared_shares,
     "divergence_mean": _divergence_mean,
     "divergence_sum": _divergence_sum,
     "bare_returns": _bare_returns,

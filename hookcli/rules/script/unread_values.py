@@ -34,7 +34,14 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "another term takes its place, so that the loss that was computed first is lost",
             0, 1, fact.place, advice="add the terms, as in `loss = loss + other_loss`",
         )  # fmt: skip
-    if not facts and not targets and not replaced:
+    zero = facts_of(report, "zero_term")
+    for fact in zero:
+        yield RuleFinding(
+            "fail", "", fact.target, f"'{fact.target}' is multiplied by the number 0: it has no "
+            "effect on the training", 0, 1, fact.place,
+            advice="give it a weight, or do not compute it",
+        )  # fmt: skip
+    if not facts and not targets and not replaced and not zero:
         yield without_findings(
             report, (_KIND,), "the tensors of the loop are read", "no backward pass was looked at"
         )
@@ -49,7 +56,8 @@ RULE = Rule(
     computes="Reads the source of the function whose line calls backward. A note tells of each "
     "variable that is a tensor, is assigned alone, and that no line of the function reads. Names "
     "that begin with an underscore, and scripts that call `locals`, `eval` or the like, are not "
-    "judged. So does it of a loss whose name gets another loss before anything reads it. A target "
+    "judged. So does it of a loss whose name gets another loss before anything reads it, and of "
+    "one that is multiplied by the number 0. A target "
     "of a batch that nothing reads is a warning, if the loss of a regression has gradients for "
     "both of its sides.",
     formula="each tensor variable is read",

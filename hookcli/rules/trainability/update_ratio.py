@@ -165,12 +165,12 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
 
 
 def _is_just_reached(ratios: Sequence[Any]) -> bool:
-    """Return whether only the last sampled step changed a parameter, as behind a zero weight.
+    """Return whether the first sampled steps did not change a parameter, as behind a zero weight.
 
-    The gradient is as small as what the first steps have made of that weight.
+    Its gradient is as small as what these steps have made of that weight, and grows.
     """
     known = [real(ratio) or 0.0 for ratio in ratios]
-    return len(known) > 1 and known[-1] > 0 and not any(known[:-1])
+    return len(known) > 1 and known[0] == 0 and known[-1] == max(known) > 0
 
 
 def _at_rate(training: TrainingInfo) -> str:
@@ -302,7 +302,7 @@ RULE = Rule(
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
     "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
-    "judged: the largest must not be below `min`, unless only the last one changed the parameter, "
+    "judged: the largest must not be below `min`, unless it grows from 0, "
     "nor the median above `max`. The ratio of all parameters together must not be above `max` at "
     "any sampled step, unless the loss falls there; "
     "nor above 1 if more than 60 % of the last third of the losses, and their median by half, are "

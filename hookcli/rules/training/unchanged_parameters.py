@@ -75,13 +75,13 @@ def _reason(row: ParameterRow | None, training: TrainingInfo) -> str:
 
 
 def _is_just_reached(row: ParameterRow | None, training: TrainingInfo) -> bool:
-    """Return whether a gradient other than 0 reaches a parameter in the last sampled step only.
+    """Return whether the gradient of a parameter is 0 at first, and not in the last sampled step.
 
-    So it is behind weights that begin with 0: what the step before has made of them is small.
+    So it is behind weights that begin with 0: what the first steps have made of them is small.
     """
     aside = skipped_steps(training)
     known = [status for step, status in statuses(row) if step not in aside] if row else []
-    return known[-1:] == ["ok"] and {*known[:-1]} == {"zero"}
+    return known[:1] == ["zero"] and known[-1] == "ok"
 
 
 def _compared(training: TrainingInfo, made: int) -> str:

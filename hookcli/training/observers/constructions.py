@@ -6,11 +6,14 @@ Also those that replace another one after a state was loaded into it.
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from hookcli.models import places
 from hookcli.training.observers.observer import LookSchedule, Observer
@@ -31,6 +34,7 @@ class _Line:
 
     type: str
     fourth: str = ""  # argument of the constructor, if that is named as a decay
+    misplaced: tuple[str, str] | None = None  # a setting by position, and what it is taken for
     parameter: int | None = None  # id of the first one
     made: int = 0
     steps: int = 0
@@ -69,7 +73,8 @@ class Constructions(Observer):
     """Looks at the parameters and groups of each optimizer when it steps."""
 
     kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
-             "large_eps", "dropped_state", "endless_momentum", "swapped_betas")  # fmt: skip
+             "large_eps", "dropped_state", "endless_momentum", "swapped_betas",
+             "misplaced_setting")  # fmt: skip
     after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -92,7 +97,8 @@ class Constructions(Observer):
         """Note an optimizer, which has no parameters yet."""
         if len(self._lines) < _MOST or place in self._lines:
             if place not in self._lines:
-                self._lines[place] = _Line(type(optimizer).__name__, _fourth_argument(optimizer))
+                fourth, misplaced = _fourth_argument(optimizer), _misplaced(optimizer)
+                self._lines[place] = _Line(type(optimizer).__name__, fourth, misplaced)
             if len(self._known) >= _MOST:
                 self._known.clear()
             self._known[id(optimizer)] = _Known(place)
@@ -142,8 +148,16 @@ class Constructions(Observer):
 
     def _look_at_settings(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         """Note groups without parameters, and an eps of Adam that is as large as gradients."""
-        self.facts.look("empty_group", "large_eps", "endless_momentum", "swapped_betas")
+        self.facts.look(
+            "empty_group", "large_eps", "endless_momentum", "swapped_betas", "misplaced_setting"
+        )
         kind, record = type(optimizer).__name__, records[0] if records else None
+        misplaced = self._lines[known.line].misplaced
+        if misplaced is not None:
+            given, taken = misplaced
+            self.facts.add(
+                "misplaced_setting", kind, known.line, record=record, given=given, taken=taken
+            )
         groups = optimizer.param_groups
         empty = [i for i, group in enumerate(groups) if not group["params"]]
         if empty and len(empty) < len(groups):
@@ -238,3 +252,31 @@ def _fourth_argument(optimizer: Any) -> str:
             text = ast.unparse(node.args[_EPS_ARGUMENT])
             return text if "decay" in text or text in {"wd", "l2"} else ""
     return ""
+
+
+def _misplaced(optimizer: Any) -> tuple[str, str] | None:
+    """Return a variable that is named as one setting and is given, by position, as another one.
+
+    Also in the constructor of a subclass of an optimizer of torch.
+    """
+    frame = user_frame(sys._getframe(2))
+    body = None if frame is None else body_of(frame)
+    kind = next((one for one in type(optimizer).__mro__ if _is_of_torch(one)), None)
+    if frame is None or body is None or kind is None:
+        return None
+    settings = list(inspect.signature(kind).parameters)
+    for node in own_nodes(body):
+        if not isinstance(node, ast.Call) or not node.lineno <= frame.f_lineno <= end_of(node):
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        if name not in (kind.__name__, "__init__"):
+            continue
+        for setting, argument in zip(settings, node.args, strict=False):
+            given = ast.unparse(argument).rpartition(".")[2]
+            if given in settings and given != setting:
+                return given, setting
+    return None
+
+
+def _is_of_torch(kind: type) -> bool:
+    return kind.__module__.startswith("torch.optim.") and kind is not torch.optim.Optimizer

@@ -65,6 +65,19 @@ def regression(node: Node) -> Finding:
     return "regression", found
 
 
+def squared_shares(node: Node) -> Finding:
+    """Return that mse_loss compares a softmax with labels that are one-hot."""
+    made = _behind(node)
+    target = node._saved_target
+    if made is None or made.name() != "SoftmaxBackward0" or not 1 < target.numel() <= _MOST:
+        return None
+    values = target.detach()
+    is_one_hot = ((values == 0) | (values == 1)).all() & (values.sum(-1) == 1).all()
+    if target.dim() != 2 or target.shape != node._saved_self.shape or not bool(is_one_hot):
+        return None
+    return "squared_shares", {"classes": int(target.shape[1])}
+
+
 def masked_mean(node: Node) -> Finding:
     """Return that most of what a mean counts is set to zero by a mask of zeros and ones."""
     product = node.next_functions[0][0] if node.next_functions else None
@@ -328,7 +341,7 @@ _REGRESSION = (regression, bootstrapped, dropped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MeanBackward0": (masked_mean,),
     "LinalgVectorNormBackward0": (single_norm,),
-    "MseLossBackward0": _REGRESSION,
+    "MseLossBackward0": (*_REGRESSION, squared_shares),
     "SmoothL1LossBackward0": _REGRESSION,
     "HuberLossBackward0": _REGRESSION,
     "NllLossBackward0": (clipped_logits, cosines, one_class, dropped),

@@ -25,6 +25,7 @@ from hookcli.training.script.watched_function import TorchCall
 
 _LOOKS = 3  # backward passes
 _MOST = 1 << 26  # elements of a weight that is compared
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
 class ModelCode(Observer):
@@ -134,10 +135,17 @@ def _dropouts(root: nn.Module) -> Iterator[tuple[str, str]]:
 def _is_lasting(node: ast.Call, forward: FunctionType) -> bool:
     """Return whether a call is of functional dropout, without an argument for the mode."""
     called = node.func
-    if not isinstance(called, ast.Attribute) or called.attr != "dropout" or len(node.args) > 2:
+    if not isinstance(called, ast.Attribute) or called.attr not in _DROPOUTS or len(node.args) > 2:
         return False
     owner = ast.unparse(called.value)
     value = forward.__globals__.get(owner)
     if value is not nn.functional and owner not in ("nn.functional", "torch.nn.functional"):
         return False
-    return not any(keyword.arg in ("training", None) for keyword in node.keywords)
+    return not any(
+        keyword.arg is None or (keyword.arg == "training" and not _is_true(keyword.value))
+        for keyword in node.keywords
+    )
+
+
+def _is_true(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is True

@@ -26,7 +26,7 @@ from hookcli.training.source.evaluation_code import (
     unread_targets,
 )
 from hookcli.training.source.frame_source import body_of, loss_place, user_frame
-from hookcli.training.source.loss_code import replaced_losses
+from hookcli.training.source.loss_code import replaced_losses, zero_terms
 from hookcli.training.source.loss_source import unread_tensors
 
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
@@ -37,6 +37,7 @@ _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "separate_draws": separate_draws,
     "moves_away": averages_that_move_away,
     "replaced_loss": replaced_losses,
+    "zero_term": zero_terms,
 }
 _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
 

@@ -72,6 +72,7 @@ class StepOrder(Observer):
         self._repeated_at: str | None = None
         self._is_next = False  # whether the last step came next after another one
         self._norm: Any = None  # of the gradients of the step before the last one
+        self._marks: list[tuple[int, int]] = []  # of the gradients of the last step
         self._schedule = LookSchedule()
         self._clips: dict[Any, _Clip] = {}
         self._exhausted = False
@@ -161,7 +162,9 @@ class StepOrder(Observer):
         self._compare_last_steps()
         if self._pending:
             self._used.add(self._line)
-        self._is_next = not self._pending and self._last == "step"
+        marks = [(id(p.grad), p.grad._version) for p in self._parameters if p.grad is not None]
+        is_same, self._marks = marks == self._marks, marks  # else the script has filled them anew
+        self._is_next = not self._pending and self._last == "step" and is_same
         self._pending, self._last = 0, "step"
 
     def _compare_last_steps(self) -> None:

@@ -58,3 +58,17 @@ def _is_term(statement: ast.Assign, name: str) -> bool:
     target = statement.targets[0]
     is_target = isinstance(target, ast.Name) and target.id == name
     return is_target and isinstance(value, ast.Name) and "loss" in value.id.lower()
+
+
+def zero_terms(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the losses that a line multiplies with the number 0, by their names.
+
+    Sums of outputs or parameters that are multiplied by 0 only make all parameters used.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for number, term in ((node.left, node.right), (node.right, node.left)):
+            is_zero = isinstance(number, ast.Constant) and number.value == 0
+            if is_zero and isinstance(term, ast.Name) and "loss" in term.id.lower():
+                yield term.id, node.lineno

@@ -55,6 +55,7 @@ _FUNCTIONS = _METHODS | {
 }  # fmt: skip
 SHIFTED = "forward moves its input by one position"  # a hint that later ones must be hidden
 _JOINS = {"cat", "concat", "concatenate"}
+_OF_TORCH = ("F", "torch", "nn.functional", "torch.nn.functional")
 _SHARED = ("shared", "tied", "same", "common")
 _FIRST_SIZE = re.compile(r"\w+\.size\((dim=)?0\)|\w+\.shape\[0\]|len\(\w+\)|\w+\.size\(\)\[0\]")
 _OF_TENSORS = {"shape", "size", "dim", "ndim"}  # attributes
@@ -179,6 +180,10 @@ class UserCode(ProbeWatcher):
         if definition is None or module is None or not is_method:
             return
         for attribute, variable, line in _lost_calls(definition):
+            if "(" in attribute:  # a function of torch
+                place = _place(function, line)
+                yield {"call": attribute, "place": place, "variable": variable}
+                continue
             called = module._modules.get(attribute)
             if called is None or id(called) not in self._ran or not self._only_returns(called):
                 continue
@@ -471,7 +476,8 @@ def _overwritten_calls(
 ) -> Iterator[tuple[str, str, int]]:
     """Yield the calls of attributes of `self` whose variable gets another value before it is read.
 
-    Only within one list of statements: attribute, variable and line.
+    Only within one list of statements: attribute, variable and line. Of a function of torch that
+    changes nothing, as `F.relu(x)`, the source is in the place of the attribute.
     """
     for node in ast.walk(definition):
         found = getattr(node, "body", None)
@@ -479,7 +485,13 @@ def _overwritten_calls(
         for number, statement in enumerate(block):
             variable, call = _alone(statement)
             function = call.func if isinstance(call, ast.Call) else None
-            if not isinstance(function, ast.Attribute) or not _is_name(function.value, "self"):
+            if not isinstance(function, ast.Attribute) or not isinstance(call, ast.Call):
+                continue
+            if _is_name(function.value, "self"):
+                what = function.attr
+            elif function.attr in _FUNCTIONS and ast.unparse(function.value) in _OF_TORCH:
+                what = ast.unparse(call)
+            else:
                 continue
             for later in block[number + 1 :]:
                 names = [n for n in ast.walk(later) if isinstance(n, ast.Name) and n.id == variable]
@@ -487,7 +499,7 @@ def _overwritten_calls(
                     break
                 if names:
                     if _alone(later)[0] == variable:
-                        yield function.attr, variable, statement.lineno
+                        yield what, variable, statement.lineno
                     break
 
 

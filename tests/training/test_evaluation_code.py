@@ -15,7 +15,7 @@ from hookcli.training.source.evaluation_code import (
     overwritten_sums,
     unread_targets,
 )
-from hookcli.training.source.loss_code import replaced_losses
+from hookcli.training.source.loss_code import replaced_losses, zero_terms
 
 
 def tree_of(text):
@@ -204,3 +204,17 @@ def test_parts_of_a_sample_that_are_moved_apart(result, found):
 def test_losses_that_another_term_replaces(text, found):
     code = "def step(a, b):\n    pass\n" + textwrap.indent(text, "    ") + "\n    return loss\n"
     assert list(replaced_losses(tree_of(code))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("loss += 0.0 * moco_loss", [("moco_loss", 1)]),
+        ("loss = loss + aux_loss * 0", [("aux_loss", 1)]),
+        ("loss = loss + 0.0 * out.sum()", []),  # so that all parameters are used
+        ("loss = loss + 0.5 * aux_loss", []),
+        ("loss = loss + weight * aux_loss", []),
+    ],
+)
+def test_losses_that_are_multiplied_by_zero(text, found):
+    assert list(zero_terms(ast.parse(text))) == found

@@ -239,3 +239,25 @@ def test_results_of_modules_that_nothing_uses_are_found():
         ("warning", "`self.drop`"),
     ]  # fmt: skip
     assert found(KeptModules()) == []
+
+
+class OverwrittenFunction(Base):
+    def forward(self, x):
+        after = torch.relu(self.net(x))
+        before = torch.relu(self.net(-x))
+        before = self.net(after)  # `before` was meant
+        return after + before
+
+
+class ReadBeforehand(Base):
+    def forward(self, x):
+        before = torch.relu(self.net(-x))
+        before = self.net(before)
+        return x + before
+
+
+def test_the_result_of_a_function_whose_variable_gets_another_value_is_lost():
+    (row,) = found(OverwrittenFunction())
+    assert row.rule == "discarded_result"
+    assert "the result of `torch.relu(self.net(-x))` at " in row.message
+    assert found(ReadBeforehand()) == []

@@ -943,3 +943,111 @@ def test_a_layer_behind_zero_weights_is_not_judged_by_its_first_small_step():
         optimizer_of=lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
     )  # fmt: skip
     assert findings(judged(train), "update_ratio") == []
+
+
+# Settings, dropout and losses that are not what they seem
+
+
+class Poly(torch.optim.SGD):
+    def __init__(self, params, lr, weight_decay):
+        super().__init__(params, lr, weight_decay)
+
+
+class NamedPoly(torch.optim.SGD):
+    def __init__(self, params, lr, weight_decay):
+        super().__init__(params, lr, weight_decay=weight_decay)
+
+
+def plain_sgd(parameters):
+    weight_decay = 1e-3
+    return torch.optim.SGD(parameters, 1e-2, weight_decay)
+
+
+@pytest.mark.parametrize(
+    ("optimizer_of", "name"),
+    [
+        (lambda p: Poly(p, 1e-2, 1e-3), "Poly"),
+        (plain_sgd, "SGD"),
+        (lambda p: NamedPoly(p, 1e-2, 1e-3), None),
+        (lambda p: torch.optim.SGD(p, 1e-2, 0.9), None),
+    ],
+)
+def test_a_setting_that_is_given_in_the_place_of_another_one(optimizer_of, name):
+    train = training(lambda: Model(3), F.cross_entropy, classes, optimizer_of=optimizer_of)
+    found = [one for one in findings(judged(train), "optimizer_construction") if "position" in one]
+    message = f"{name} gets `weight_decay` as its momentum, by the position of the argument"
+    assert found == [message] * (name is not None)
+
+
+def one_hot(step):
+    x, y = classes(step)
+    return x, F.one_hot(y, 3).float()
+
+
+@pytest.mark.parametrize(
+    ("end", "batch", "is_found"),
+    [
+        (nn.Softmax(1), one_hot, True),
+        (nn.Softmax(1), lambda step: (torch.randn(16, 10), torch.rand(16, 3)), False),
+        (None, one_hot, False),
+    ],
+)
+def test_a_squared_error_of_a_softmax_is_a_note(end, batch, is_found):
+    train = training(lambda: Model(3, end), F.mse_loss, batch)
+    found = [one for one in findings(judged(train), "loss_values") if "one-hot labels" in one]
+    assert len(found) == is_found
+
+
+class AlwaysDropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(10, 16), nn.Linear(16, 3)
+
+    def forward(self, x):
+        x = torch.relu(self.a(x))
+        return self.b(F.dropout1d(x, 0.5, training=True))
+
+
+class SometimesDropped(AlwaysDropped):
+    def forward(self, x):
+        x = torch.relu(self.a(x))
+        return self.b(F.dropout1d(x, 0.5, training=self.training))
+
+
+@pytest.mark.parametrize(("kind", "is_found"), [(AlwaysDropped, True), (SometimesDropped, False)])
+def test_functional_dropout_that_is_on_in_evaluations(kind, is_found):
+    def train():
+        model = kind()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+        for step in range(12):
+            x, y = classes(step)
+            model.train()
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            model.eval()
+            with torch.no_grad():
+                model(x)
+
+    found = [one for one in findings(judged(train), "model_code") if "functional dropout" in one]
+    assert len(found) == is_found
+
+
+@pytest.mark.parametrize(("is_anew", "many"), [(True, 0), (False, 1)])
+def test_steps_with_signs_of_gradients_that_the_script_fills(is_anew, many):
+    """All gradients have one norm: only new tensors tell that they are others."""
+
+    def train():
+        model = Model(3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        for step in range(40):
+            if is_anew or not step:
+                x, y = classes(step)
+                loss = F.cross_entropy(model(x), y)
+                grads = torch.autograd.grad(loss, list(model.parameters()))
+                for parameter, grad in zip(model.parameters(), grads, strict=True):
+                    parameter.grad = grad.sign()
+            optimizer.step()
+
+    found = [one for one in findings(judged(train), "gradients_used") if "follow another" in one]
+    assert len(found) == many

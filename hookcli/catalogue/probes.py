@@ -216,6 +216,7 @@ _ROWS = (
             ("unread_settings", "UnreadSetting"),
             ("batch_positions", "BatchPositions"),
             ("last_steps", "LastSteps"),
+            ("log_variances", "LogVariance"),
             ("causal_code", "CausalCode"),
             ("squeezes", "Squeeze"),
         )

@@ -261,7 +261,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             watched(),
             "first_non_finite later_gradients other_routes zero_reasons unreached loss_sums "
             "idle_terms custom_functions function_gradients activations loss_inputs "
-            "logit_activations relu_outputs noise_scales loss_signs token_targets loss_broadcasts "
+            "logit_activations relu_outputs noise_scales log_variances loss_signs "
+            "token_targets loss_broadcasts "
             "reshaped_axes class_dimension softmax_axes masked_shares weak_masks scaled_shares "
             "sharp_scores "
             "single_norms linear_chains "

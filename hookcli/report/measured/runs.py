@@ -170,6 +170,13 @@ BatchPositionsRow = TypedDict(
 )
 
 
+class LogVarianceRow(TypedDict):
+    """The exponential of a log variance that code takes for a standard deviation."""
+
+    what: str
+    place: str | None
+
+
 class LastStepsRow(TypedDict):
     """The recurrent layer whose last step a line reads, and the samples that end with padding."""
 
@@ -236,6 +243,7 @@ RepeatedModule = Looked | RepeatedModuleRow
 UnreadSetting = Looked | UnreadSettingRow
 BatchPositions = Looked | BatchPositionsRow
 LastSteps = Looked | LastStepsRow
+LogVariance = Looked | LogVarianceRow
 KEPT = Looked | Size
 CausalCode = Looked | CausalCodeRow
 Squeeze = Looked | SqueezeRow

@@ -330,9 +330,10 @@ class NormDimension(TypedDict):
 
 
 class SelfSum(TypedDict):
-    """The shape of a tensor that is added to itself."""
+    """The shape of a tensor that is added to itself, or to a sum that has it already."""
 
     shape: list[Size]
+    is_again: NotRequired[bool]
     module: str | None
     place: str | None
 

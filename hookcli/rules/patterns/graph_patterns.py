@@ -231,6 +231,13 @@ def _shortcuts(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each sum of a tensor with itself, or with an input changed in place."""
     doubled, changed = _found(report, DOUBLED), _found(report, CHANGED)
     for one in doubled:
+        if one.value.get("is_again"):
+            message = (
+                f"{_subject(one, 'a sum')} adds a tensor {one.value['shape']} that is a term of "
+                "the sum already: it is added twice"
+            )
+            yield _note(report, one, "twice", message, "add the shortcut once")
+            continue
         message = (
             f"{_subject(one, 'a sum')} adds a tensor {one.value['shape']} to itself: another one "
             "may be meant, as the input of the layer or the result of another branch"
@@ -311,7 +318,8 @@ SHORTCUT = Rule(
     looks_at="residual connections",
     says="a residual connection adds the input of a block to its output",
     computes="Follows the autograd graph from the loss. A sum of a tensor and itself in the user's "
-    "code is a note, and so is a sum with the input of a block that an activation inside has "
+    "code is a note, also of one that the same forward has added already, and so is a sum with "
+    "the input of a block that an activation inside has "
     "changed in place. Only modules with the attribute `inplace` are known.",
     formula="y = f(x) + x, where f does not change x",
     source="rosinality/vq-vae-2-pytorch#60; He et al. 2016, equation 1",

@@ -8,12 +8,14 @@ from typing import Any
 from hookcli.report.findings import Measurement, Severity
 from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import rows_with
 from hookcli.rules.trainability.losses import without_loss
 from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 INPUTS = "loss_inputs"  # what `double_softmax` judges
 ENDS = "relu_outputs"
+VARIANCES = "log_variances"
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
 
 
@@ -91,6 +93,25 @@ def _noise(one: Measurement) -> tuple[str, str, str]:
         )
         return "divergence", message, "use `1 + log_var - mu.pow(2) - log_var.exp()`"
     return "noise", message, advice
+
+
+def _judge_noise(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for noise of another scale; the code tells it of a model without its loss."""
+    rows = rows_with(report, VARIANCES, "what")
+    if _found(report, NOISE) or not rows:
+        judge = _judge(NOISE, _noise, "no noise has another scale than the loss is about")
+        yield from judge(report, options)
+        return
+    for name, value in rows:
+        what = value["what"]
+        message = (
+            f"noise is scaled by `{what}`, which is the variance by its name: the standard "
+            "deviation is its root"
+        )
+        yield RuleFinding(
+            "fail", name, "variance", message, place=value["place"],
+            advice="use `(0.5 * log_var).exp()`",
+        )  # fmt: skip
 
 
 def _exp(factor: float) -> str:
@@ -219,19 +240,21 @@ CLIPPED = _rule(
 
 NOISE_SCALE = _rule(
     name="noise_scale",
-    probes=(NOISE,),
+    probes=(NOISE, VARIANCES),
     looks_at="the loss",
     says="the noise of a variational model has the scale that its KL term assumes",
     computes="Follows the autograd graph from the loss. A loss with a exp(c x) + b x has a KL "
     "divergence from a normal distribution with the variance exp(c x). Random numbers that are "
     "multiplied by exp(d x) must have c = 2 d, and the term must be smallest at a variance of 1. "
-    "Not judged: distributions of torch.distributions, and scales that softplus makes.",
+    "Not judged: distributions of torch.distributions, and scales that softplus makes. In the "
+    "source of the user's classes, noise and Normal must not get the exponential of a name such as "
+    "`log_var` as their scale.",
     formula="z = mu + exp(c x / 2) e; KL = -(1 + c x - mu^2 - exp(c x)) / 2",
     source="Kingma and Welling 2013, appendix B; keras#3283",
     fails="std = torch.exp(logvar), with logvar.exp() in the KL term",
     mend="std = torch.exp(0.5 * logvar)",
     example="{rule: noise_scale, severity: error}",
-    judge=_judge(NOISE, _noise, "no noise has another scale than the loss is about"),
+    judge=_judge_noise,
 )
 
 SIGN = _rule(

@@ -15,6 +15,7 @@ from hookcli.engine.probes.code.user_code import (
     REPEATED,
     SETTINGS,
     UNREAD,
+    VARIANCES,
     UserCode,
 )
 from hookcli.engine.probes.module_values import (
@@ -27,6 +28,10 @@ from hookcli.engine.probes.module_values import (
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import Observer
 from hookcli.training.record.records import Record
+
+_IN_CODE = (
+    DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS, POSITIONS, LAST_STEPS, VARIANCES,
+)  # fmt: skip
 
 
 class ModelLook(Observer):
@@ -48,7 +53,9 @@ class ModelLook(Observer):
 
     def _look(self, record: Record) -> None:
         root = record.root
-        code = UserCode((DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS, POSITIONS, LAST_STEPS))
+        code = UserCode(
+            (DISCARDED, BACKWARDS, UNREAD, REPEATED, SETTINGS, POSITIONS, LAST_STEPS, VARIANCES)
+        )
         run = root.recent[-1] if root.recent else None
         code.read(root.root, None if run is None else (run.args, run.kwargs))
         values = ModuleValues((NORMS, MASKS, UNITS, DROPOUT))

@@ -590,3 +590,114 @@ def test_masked_scores_that_keep_their_weight(fill, by_where, is_found):
     assert [row.message.startswith("softmax in") for row in rows] == [True] * is_found
     if is_found:
         assert "gives masked scores" in rows[0].message
+
+
+# Shortcuts that are added twice
+
+
+class Residual(nn.Module):
+    def __init__(self, *, twice):
+        super().__init__()
+        self.layer, self.twice = nn.Linear(8, 8), twice
+
+    def forward(self, x):
+        out = torch.relu(self.layer(x))
+        out = out + x
+        return x + out if self.twice else out
+
+
+class Nested(nn.Module):
+    """A long shortcut around a block that has its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.block = nn.Linear(8, 8), Residual(twice=False)
+
+    def forward(self, x):
+        x = self.first(x)
+        return x + self.block(x)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_found"),
+    [
+        (nn.Sequential(nn.Linear(8, 8), Residual(twice=True)), True),
+        (nn.Sequential(nn.Linear(8, 8), Residual(twice=False)), False),
+        (Nested(), False),
+    ],
+)
+def test_a_shortcut_that_is_added_twice_is_a_note(model, is_found):
+    rows = found(model, torch.randn(4, 8), "shortcuts")
+    assert ["it is added twice" in row.message for row in rows] == [True] * is_found
+
+
+class Relaxed(nn.Module):
+    """Gates of a relaxed distribution, which are to be nearly 0 or 1."""
+
+    def __init__(self, temperature):
+        super().__init__()
+        self.layer, self.gate, self.temperature = nn.Linear(8, 8), nn.Linear(8, 8), temperature
+
+    def forward(self, x):
+        scores = 20 * self.gate(x)
+        return self.layer(x) * torch.sigmoid(scores / self.temperature)
+
+
+@pytest.mark.parametrize(("temperature", "is_found"), [(0.1, False), (1.0, True)])
+def test_a_sigmoid_with_a_temperature_may_be_saturated(temperature, is_found):
+    torch.manual_seed(0)
+    rows = found(Relaxed(temperature), torch.randn(64, 8), "saturated_activation")
+    assert len(rows) == is_found
+
+
+# Scales of noise
+
+
+class Coder(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.mean, self.spread, self.scale = nn.Linear(8, 4), nn.Linear(8, 4), scale
+
+
+class ByVariance(Coder):
+    def forward(self, x):
+        mu, logvar = self.mean(x), self.spread(x)
+        return mu + torch.randn_like(mu) * logvar.exp()
+
+
+class ByNamedVariance(Coder):
+    def forward(self, x):
+        mu, log_var = self.mean(x), self.spread(x)
+        std = torch.exp(log_var)
+        eps = torch.randn_like(std)
+        return eps * std + mu
+
+
+class ByDeviation(Coder):
+    def forward(self, x):
+        mu, logvar = self.mean(x), self.spread(x)
+        return mu + torch.randn_like(mu) * (0.5 * logvar).exp()
+
+
+class ByLogDeviation(Coder):
+    def forward(self, x):
+        mu, log_std = self.mean(x), self.spread(x)
+        return mu + torch.randn_like(mu) * log_std.exp()
+
+
+class Precision(Coder):
+    def forward(self, x):
+        mu, logvar = self.mean(x), self.spread(x)
+        return mu * logvar.exp()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_found"),
+    [
+        (ByVariance, True), (ByNamedVariance, True), (ByDeviation, False), (ByLogDeviation, False),
+        (Precision, False),
+    ],
+)  # fmt: skip
+def test_noise_that_is_scaled_by_the_variance(kind, is_found):
+    rows = found(kind(None), torch.randn(4, 8), "noise_scale")
+    assert ["which is the variance by its name" in row.message for row in rows] == [True] * is_found

@@ -57,6 +57,7 @@ from hookcli.rules.activations.measured import (
 )
 from hookcli.spec.request import Spec
 
+_TEMPERATURE = 0.7  # of a relaxation that is meant to be nearly binary
 _PER_CALL = 32  # functions of one kind that are read in a call: a loop may have thousands
 
 
@@ -206,6 +207,8 @@ class ActivationObserver(ProbeWatcher):
             function = None if values is None else _made(make, node)
             if values is None or function is None or (function is TANH and is_part_of_gelu(node)):
                 continue
+            if isinstance(function, Squash) and _has_temperature(node):
+                continue
             behind, units = layer_behind(node)
             order = None if behind is None else owners.of(behind._sequence_nr())
             layer = None if order is None else self._callers.get(order)
@@ -297,6 +300,18 @@ def _made(make: Any, source: Any) -> Function | None:
     except AttributeError:  # a scripted module, or the node of a user's function
         return None
     return function
+
+
+def _has_temperature(node: Any) -> bool:
+    """Return whether what an activation gets is divided by a small number, to be nearly 0 or 1.
+
+    So are the samples of a relaxed distribution, such as those of a concrete dropout.
+    """
+    behind = node.next_functions[0][0] if node.next_functions else None
+    if behind is None or behind.name() != "DivBackward0" or behind.next_functions[0][0] is None:
+        return False
+    number = behind._saved_other
+    return number is not None and number.numel() == 1 and 0 < float(number) < _TEMPERATURE
 
 
 def _is_behind_frozen(function: Function, output: Tensor) -> bool:

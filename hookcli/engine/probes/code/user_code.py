@@ -26,6 +26,7 @@ from torch import nn
 from torch.nn import functional
 
 from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
+from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.unread_settings import unread_settings
 from hookcli.engine.probes.code.user_source import OwnText, definition_of, is_own
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
@@ -37,7 +38,7 @@ from hookcli.torch_private import BatchNormBase
 
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
-POSITIONS, LAST_STEPS = "batch_positions", "last_steps"
+POSITIONS, LAST_STEPS, VARIANCES = "batch_positions", "last_steps", "log_variances"
 SETTINGS = "unread_settings"
 
 # Methods of tensors alone that return a new tensor and change nothing.
@@ -136,6 +137,12 @@ class UserCode(ProbeWatcher):
             if CAUSAL in self._probes:
                 for what, place in islice(_causal(kind, functions), 1):
                     self._add(CAUSAL, name, {"what": what, "place": place})
+            for function in functions if VARIANCES in self._probes else ():
+                definition = definition_of(function)
+                found = () if definition is None else variances_as_deviations(definition)
+                for what, line in islice(found, 1):
+                    value = {"what": what, "place": _place(function, line)}
+                    self._add(VARIANCES, name, value)
             for place in islice(_squeezes(functions), 1) if SQUEEZES in self._probes else ():
                 self._add(SQUEEZES, name, {"place": place})
         for kind, name in self._kinds.items() if POSITIONS in self._probes else ():

@@ -280,17 +280,35 @@ def _words(kind: str) -> set[str]:
 def _doubled(
     nodes: list[Node], owners: NodeOwners, calls: dict[int, Call]
 ) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield each sum of a tensor and itself in the user's code."""
+    """Yield each sum of a tensor and itself in the user's code, or of one that has it already."""
     for node in nodes:
-        if node.name() != "AddBackward0" or len(node.next_functions) != 2:
+        if not _is_sum(node):
             continue
         first, second = node.next_functions
         shape = shape_of_node(node)
-        if first[0] is None or first != second or shape is None or len(shape) < 2:
+        if first[0] is None or second[0] is None or shape is None or len(shape) < 2:
+            continue
+        is_again = _has_term(first, second, node, owners) or _has_term(second, first, node, owners)
+        if first != second and not is_again:
             continue
         kind = place_of(node, owners, calls)[2][0]
-        if kind is not None and not hasattr(nn, kind) and float(node._saved_alpha) == 1:
-            yield node, {"shape": [*shape]}
+        if kind is not None and not hasattr(nn, kind):
+            yield node, {"shape": [*shape], "is_again": is_again}
+
+
+def _is_sum(node: Node) -> bool:
+    is_sum = node.name() == "AddBackward0" and len(node.next_functions) == 2
+    return is_sum and float(node._saved_alpha) == 1
+
+
+def _has_term(
+    inner: tuple[Node, int], term: tuple[Node, int], outer: Node, owners: NodeOwners
+) -> bool:
+    """Return whether a term of a sum is itself a sum with the other term, in the same forward."""
+    if not _is_sum(inner[0]) or term not in inner[0].next_functions:
+        return False
+    order = owners.of(outer._sequence_nr())
+    return order is not None and order == owners.of(inner[0]._sequence_nr())
 
 
 def _norms(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:

@@ -264,6 +264,15 @@ def _divergence_sum(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _crossed(fact: ScriptFact) -> tuple[str, str]:
+    many = fact.values["samples"]
+    return (
+        f"{many:,} log-probabilities of actions are multiplied by [{many:,}, {many:,}] weights, as "
+        "if shapes [n] and [n, 1] were subtracted: each action gets the advantages of all samples",
+        "squeeze the values before they are subtracted from the returns",
+    )
+
+
 def _bare_returns(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     return (
@@ -358,6 +367,7 @@ def _signs(fact: ScriptFact) -> tuple[str, str]:
 
 _SENTENCES = {
     "squared_shares": _squared_shares,
+    "crossed_advantage": _crossed,
     "divergence_mean": _divergence_mean,
     "divergence_sum": _divergence_sum,
     "bare_returns": _bare_returns,

@@ -153,9 +153,28 @@ def _useless(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None
 _OFTEN = "call `scheduler.step()` once an epoch, or make the schedule for as many steps"
 
 
+def _is_held(fact: ScriptFact) -> bool:
+    """Return whether the least rate of a schedule is that with which it begins."""
+    floor, first = fact.values.get("floor"), fact.values["first"]
+    return floor is not None and first is not None and 0 < first <= floor
+
+
 def _mode(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
-    """Yield a finding for each ReduceLROnPlateau whose mode does not fit its metric."""
+    """Yield a finding for each ReduceLROnPlateau whose mode or least rate is wrong."""
     facts = [fact for fact in facts_of(report, "schedule") if fact.values.get("mode")]
+    held = [fact for fact in facts if _is_held(fact)]
+    for fact in held:
+        rate = fact.values["first"]
+        message = (
+            f"{fact.target} cannot lower the learning rate of {rate:.3g}: its min_lr is "
+            f"{fact.values['floor']:.3g}"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "min_lr", message, fact.values["floor"], rate, fact.place,
+            advice="pass a smaller `min_lr`: it is the least learning rate",
+        )  # fmt: skip
+    if held:
+        return
     found = False
     for fact in facts:
         values = fact.values
@@ -256,7 +275,8 @@ MODE = Rule(
     computes="Looks at the value that the script passes to ReduceLROnPlateau.step, in the source "
     "of the line. A loss is what a loss function of PyTorch returned, or a variable named so; a "
     "score is a variable named accuracy, f1, auc and the like. Fails if a loss is watched in mode "
-    "'max', or a score in mode 'min', and the learning rate was cut. Other values are not judged.",
+    "'max', or a score in mode 'min', and the learning rate was cut. Other values are not judged. "
+    "Fails too if `min_lr` is not below the first learning rate.",
     formula="mode = min for a loss, max for a score",
     source="torch.optim.lr_scheduler.ReduceLROnPlateau: in mode min, it waits for smaller values",
     fails="ReduceLROnPlateau(optimizer, 'max') with scheduler.step(validation_loss)",

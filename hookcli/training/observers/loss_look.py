@@ -62,7 +62,11 @@ from hookcli.training.observers.loss_inputs import (
     over_samples,
     target_scale,
 )
-from hookcli.training.observers.loss_terms import bare_returns, divergence_weight
+from hookcli.training.observers.loss_terms import (
+    bare_returns,
+    crossed_advantages,
+    divergence_weight,
+)
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.observers.surrogate import surrogate
 from hookcli.training.record.optimizer_groups import parameters_of
@@ -237,6 +241,7 @@ class LossLook(Observer):
         wholes = (
             partial(negated, start), partial(over_samples, nodes), partial(surrogate, start),
             partial(divergence_weight, start), partial(bare_returns, nodes),
+            partial(crossed_advantages, nodes),
         )  # fmt: skip
         for look_at_whole in wholes:
             try:

@@ -23,6 +23,7 @@ _ERRORS = {
 }  # fmt: skip
 _VALUE_LOSSES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
 _SUMS = SAME_VALUES | {"SumBackward0", "SumBackward1", "ExpandBackward0", "NegBackward0"}
+_PICKS = {"GatherBackward0", "IndexBackward0"}  # of the actions that were taken
 _HALVES = (0.5, 1.0, 2.0)  # numbers of the formulas, which are no weights
 _MOST = 200  # terms, and nodes of a path
 _FEW, _MANY = 4, 16  # latent values, and elements of a reconstruction
@@ -129,9 +130,28 @@ def _is_log_probability(behind: list[Node | None]) -> bool:
     for _ in range(_MOST):
         if node is None:
             return False
-        if node.name() == "GatherBackward0":
+        if node.name() in _PICKS:
             return True
         if node.name() not in SAME_VALUES | {"StackBackward0", "CatBackward0", "NegBackward0"}:
             return False
         node = node.next_functions[0][0]
     return False
+
+
+def crossed_advantages(nodes: Sequence[Node]) -> tuple[str, dict[str, Any]] | None:
+    """Return that [n] log-probabilities are multiplied by [n, n] weights.
+
+    So the weights are differences of [n] and [n, 1]: each action has those of all samples.
+    """
+    for node in nodes:
+        behind = [one for one, _ in node.next_functions]
+        if node.name() != "MulBackward0" or behind.count(None) != 1:
+            continue
+        weight = node._saved_other if behind[0] is not None else node._saved_self
+        shape = shape_of_node(behind[0] or behind[1])
+        if weight is None or shape is None or not _is_log_probability(behind):
+            continue
+        many = math.prod(shape)
+        if many >= _LEAST and shape in ((many,), (many, 1)) and tuple(weight.shape) == (many, many):
+            return "crossed_advantage", {"samples": many}
+    return None

@@ -145,6 +145,7 @@ class Schedules(Observer):
                 others=sum(self._steps.values()) - steps,
                 metric=metric[0],
                 metric_kind=metric[1],
+                floor=_floor(known.scheduler),
             )
         for made in self._made.values():
             optimizer = made.optimizer
@@ -164,6 +165,13 @@ def _base(scheduler: Any) -> float | None:
     rates = getattr(scheduler, "base_lrs", None)
     known = [float(rate) for rate in rates or () if isinstance(rate, int | float)]
     return max(known, default=None)
+
+
+def _floor(scheduler: Any) -> float | None:
+    """Return the least rate of a ReduceLROnPlateau; None of others, and if groups differ."""
+    rates = {*getattr(scheduler, "min_lrs", ())}
+    rate = rates.pop() if len(rates) == 1 else None
+    return float(rate) if isinstance(rate, int | float) else None
 
 
 def _rate(optimizer: Any) -> float | None:

@@ -1051,3 +1051,39 @@ def test_steps_with_signs_of_gradients_that_the_script_fills(is_anew, many):
 
     found = [one for one in findings(judged(train), "gradients_used") if "follow another" in one]
     assert len(found) == many
+
+
+@pytest.mark.parametrize(("is_squeezed", "many"), [(False, 1), (True, 0)])
+def test_advantages_of_all_pairs_of_samples(is_squeezed, many):
+    def loss(output, returns):
+        logits, value = output
+        column = value if is_squeezed else value[:, None]
+        advantage = returns - column.detach()
+        chosen = F.log_softmax(logits, 1)[range(len(logits)), returns.long() % 3]
+        return -(advantage * chosen).mean() + F.mse_loss(value, returns)
+
+    train = training(ActorCritic, loss, lambda step: (torch.randn(16, 10), torch.rand(16) * 9))
+    found = [one for one in findings(judged(train), "loss_values") if "of all samples" in one]
+    assert len(found) == many
+    if many:
+        assert found[0].startswith("16 log-probabilities of actions are multiplied by [16, 16]")
+
+
+@pytest.mark.parametrize(("least", "many"), [(1e-2, 1), (1e-4, 0)])
+def test_a_plateau_schedule_whose_least_rate_is_the_first_one(least, many):
+    def train():
+        model = Model(3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=2, min_lr=least)
+        for step in range(12):
+            x, y = classes(step)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step(loss.item())
+
+    found = [one for one in findings(judged(train), "plateau_mode") if "min_lr" in one]
+    assert found == many * [
+        "ReduceLROnPlateau cannot lower the learning rate of 0.01: its min_lr is 0.01"
+    ]

@@ -237,6 +237,22 @@ def test_images_with_and_without_channel_are_all_pairs():
     assert "shapes [3, 1, 4, 2] and [3, 4, 2] to 72 elements" in row.message  # 3 * 3 * 4 * 2
 
 
+CLOUD = torch.randn(5, 2)
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize(
+    ("loss", "status"),
+    [
+        (lambda p: F.l1_loss(p[:, :, None, None], CLOUD), "fail"),  # [5, 2, 1, 1] and [5, 2]
+        (lambda p: F.l1_loss(p, CLOUD), "pass"),
+        (lambda p: (p[:, None] - CLOUD[None]).square().sum(-1).exp().sum(), "pass"),  # distances
+    ],
+)
+def test_rows_of_several_values_that_are_combined_with_all_others(loss, status):
+    assert judged(nn.Linear(8, 2), "loss_broadcasts", torch.randn(5, 8), loss).status == status
+
+
 def test_a_prediction_that_is_compared_with_several_columns_is_a_note():
     aims = torch.randn(5, 4)
     row = judged(nn.Linear(8, 1), "loss_broadcasts", torch.randn(5, 8),

@@ -90,13 +90,15 @@ def _squared(node: Node, given: Sequence[Shape]) -> tuple[Shape, Shape] | None:
     graded = [i for i, (behind, _) in enumerate(node.next_functions) if behind is not None]
     if len(graded) != 1:
         return None
-    _, shape = _operand(node, graded[0])
+    operand, shape = _operand(node, graded[0])
     half = made[: len(made) // 2]
     if len(half) > 1 and made == half + half and shape == half + (1,) * len(half):
         return shape, half  # [n, k, 1, 1] and [n, k]
     if made[0] != made[1]:
         return None
     n, rest = made[0], made[2:]
+    if rest and operand is not None and _is_indexed(operand):  # distances of all pairs are meant
+        return None
     column, rows = (n, 1, *rest), {(n, *rest), (1, n, *rest)}
     if shape != column and shape not in rows:
         return None

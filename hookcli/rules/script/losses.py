@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.script.policy_losses import POLICY_SENTENCES
 from hookcli.text import counted
 
 _LEAST = 2  # looks
@@ -151,14 +152,6 @@ def _cosines(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _bootstrapped(fact: ScriptFact) -> tuple[str, str]:
-    return (
-        "the target of a loss, a constant plus a value of the model, has a gradient: the step "
-        "moves the target towards the prediction too",
-        "compute the target under `torch.no_grad()`, or detach it",
-    )
-
-
 def _negated(fact: ScriptFact) -> tuple[str, str]:
     return (
         f"the loss is {fact.values['loss']} with a minus sign: each step makes the error larger",
@@ -183,15 +176,6 @@ def _padding(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _advantage(fact: ScriptFact) -> tuple[str, str]:
-    name = fact.values["name"]
-    return (
-        f"'{name}' weighs the log-probabilities of a policy and has a gradient: the critic is "
-        "trained by the loss of the policy too",
-        f"use `{name}.detach()` in the loss of the policy",
-    )
-
-
 def _sigmoid(fact: ScriptFact) -> tuple[str, str]:
     return (
         "cross_entropy gets the result of a sigmoid as logits, between 0 and 1, so that the loss "
@@ -204,15 +188,6 @@ def _one_class(fact: ScriptFact) -> tuple[str, str]:
     return (
         "cross_entropy gets the logits of one class: its softmax is 1, and the loss is always 0",
         "give the model an output for each class, or use binary_cross_entropy_with_logits",
-    )
-
-
-def _terminal(fact: ScriptFact) -> tuple[str, str]:
-    name = fact.values["name"]
-    return (
-        f"'{name}' of the batch is never read: the target adds the value of the next state at the "
-        "end of an episode too",
-        f"multiply the value of the next state by `1 - {name}`",
     )
 
 
@@ -261,25 +236,6 @@ def _divergence_sum(fact: ScriptFact) -> tuple[str, str]:
         f"KL term a sum over {values['latents']:,} latent values: the KL term counts "
         f"{values['elements']:,} times too much",
         "sum both terms over the elements of a sample",
-    )
-
-
-def _crossed(fact: ScriptFact) -> tuple[str, str]:
-    many = fact.values["samples"]
-    return (
-        f"{many:,} log-probabilities of actions are multiplied by [{many:,}, {many:,}] weights, as "
-        "if shapes [n] and [n, 1] were subtracted: each action gets the advantages of all samples",
-        "squeeze the values before they are subtracted from the returns",
-    )
-
-
-def _bare_returns(fact: ScriptFact) -> tuple[str, str]:
-    values = fact.values
-    return (
-        "the loss of the policy multiplies log-probabilities by the returns that are the targets "
-        f"of the value, with a mean of {values['mean']:.3g} and a standard deviation of "
-        f"{values['std']:.3g}: the value is not subtracted as a baseline",
-        "multiply by the advantage, `returns - values.detach()`",
     )
 
 
@@ -338,16 +294,6 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _surrogate(fact: ScriptFact) -> tuple[str, str]:
-    pick, other = fact.values["pick"], "max" if fact.values["pick"] == "min" else "min"
-    what = "negative objectives" if fact.values["loss"] else "objectives"
-    return (
-        f"the loss takes the {pick} of the {what} with the ratio and with the clipped ratio: large "
-        "steps of the policy are not clipped",
-        f"take the {other}: the loss is `-torch.min(ratio * advantage, clipped * advantage)`",
-    )
-
-
 def _over_samples(fact: ScriptFact) -> tuple[str, str]:
     rows, classes = fact.values["shape"]
     return (
@@ -366,30 +312,25 @@ def _signs(fact: ScriptFact) -> tuple[str, str]:
 
 
 _SENTENCES = {
+    **POLICY_SENTENCES,
     "squared_shares": _squared_shares,
-    "crossed_advantage": _crossed,
     "divergence_mean": _divergence_mean,
     "divergence_sum": _divergence_sum,
-    "bare_returns": _bare_returns,
     "relu_probability": _relu_probability,
     "softmax_binary": _softmax_binary,
     "dropped": _dropped,
     "signs": _signs,
     "over_samples": _over_samples,
-    "surrogate": _surrogate,
     "masked_mean": _masked_mean,
     "single_norm": _single_norm,
     "regression": _regression,
     "relu": _relu,
     "cosines": _cosines,
-    "bootstrapped": _bootstrapped,
     "negated": _negated,
     "kl_mean": _kl_mean,
     "padding": _padding,
-    "advantage": _advantage,
     "sigmoid": _sigmoid,
     "one_class": _one_class,
-    "terminal": _terminal,
     "swapped": _swapped,
     "kl_reversed": _kl_reversed,
     "nll_loss": _nll,

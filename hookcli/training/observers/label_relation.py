@@ -7,6 +7,7 @@ another one has its label as often as any.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ from hookcli.training.script.watched_function import TorchCall
 
 RELATION = "label_relation"  # a measurement
 _CLASSES = ("NllLossBackward0",)
-_VALUES = ("MseLossBackward0", "L1LossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
+_VALUES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
 _MOST_PASSES, _MOST_SAMPLES, _LEAST_SAMPLES = 64, 1024, 200
 _MOST_FEATURES, _MOST_TARGETS = 256, 16  # of a sample
 _NEAREST_NODES = 100  # of a loss that are searched
@@ -65,20 +66,14 @@ class LabelRelation(Observer):
 
     def _keep(self, start: torch.Tensor, known: _Samples | None) -> _Samples | None:
         """Keep the samples of a loss; return None if it is not one of classes or values."""
-        losses = []
-        for number_, node in enumerate(nodes_behind(start)):
-            if node.name() in _CLASSES + _VALUES:
-                losses.append(node)
-            if number_ > _NEAREST_NODES:
-                break
+        near = islice(nodes_behind(start), _NEAREST_NODES)
+        losses = [node for node in near if node.name() in _CLASSES + _VALUES]
         roots = [r for r in self.seen.roots.values() if r.recent and not r.is_part]
-        if (
-            len(losses) != 1
-            or len(roots) != 1
-            or (known is not None and known.root is not roots[0])
-        ):
+        if len(losses) != 1 or len(roots) != 1:
             return None
         (loss,), (root,) = losses, roots
+        if known is not None and known.root is not root:
+            return None
         try:
             target = loss._saved_target
         except RuntimeError:  # changed in place
@@ -121,7 +116,8 @@ def _targets(target: torch.Tensor, are_classes: bool) -> torch.Tensor | None:
     if target.dim() == 0 or target.is_meta or target.numel() > _MOST_ELEMENTS:
         return None
     if are_classes:
-        return target.detach().cpu()[:, None] if target.dim() == 1 else None
+        known = target.dim() == 1 and bool((target >= 0).all())  # none is ignored
+        return target.detach().cpu()[:, None] if known else None
     rows = target.detach().reshape(len(target), -1)
     return rows.float().cpu() if 0 < rows.shape[1] <= _MOST_TARGETS else None
 
@@ -132,12 +128,12 @@ def _features(given: torch.Tensor) -> torch.Tensor | None:
         return None
     if not 0 < given.numel() <= _MOST_ELEMENTS:
         return None
-    rows = given.detach().reshape(len(given), -1).cpu()
+    rows = given.detach().reshape(len(given), -1)
     if given.is_floating_point() or given.dtype in (torch.bool, torch.uint8):
         step = -(-rows.shape[1] // _MOST_FEATURES)
-        return rows[:, ::step].float().clone()
+        return rows[:, ::step].float().cpu().clone()
     counts = torch.zeros(len(rows), _MOST_FEATURES)
-    return counts.scatter_add_(1, rows.long() % _MOST_FEATURES, torch.ones(rows.shape))
+    return counts.scatter_add_(1, rows.long().cpu() % _MOST_FEATURES, torch.ones(rows.shape))
 
 
 def _compare(

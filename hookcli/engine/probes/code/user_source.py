@@ -75,3 +75,22 @@ class OwnText:
                 found.append(text)
             self._text = "\n".join(found) if size <= _MOST_TEXT else ""
         return bool(pattern.search(self._text)) if self._text else None
+
+
+def shown_line(function: FunctionType, line: int) -> str:
+    """Return a line of a function's file, as "model.py:12"."""
+    return f"{places.show(function.__code__.co_filename)}:{line}"
+
+
+def is_name(node: ast.AST, name: str) -> bool:
+    """Return whether a node is this name."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def assigned_alone(statement: ast.stmt) -> tuple[str, ast.expr | None]:
+    """Return the name that an assignment gives alone, and its value."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and not target.id.startswith("_"):
+            return target.id, statement.value
+    return "", None

@@ -54,8 +54,10 @@ for it in range(350):
     (gen_loss + dis_loss).backward()
     optimG.step()
     if it % 70 == 0:
-        print(f"[{it}] Loss_D: {D_loss.item():.4f} Loss_G: {gen_loss.item():.4f} "
-              f"code: {dis_loss.item():.4f} (by chance {math.log(CODES):.4f})")
+        print(
+            f"[{it}] Loss_D: {D_loss.item():.4f} Loss_G: {gen_loss.item():.4f} "
+            f"code: {dis_loss.item():.4f} (by chance {math.log(CODES):.4f})"
+        )
 with torch.no_grad():
     z, code = noise_sample(800)
     points = generator(z)

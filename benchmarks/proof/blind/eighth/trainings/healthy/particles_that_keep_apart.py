@@ -51,6 +51,8 @@ with torch.no_grad():
     precision = x.T @ x / NOISE**2 + torch.eye(FEATURES)
     exact = torch.linalg.inv(precision).diagonal().sqrt()
     error = (test_y - test_x @ theta.mean(0)).square().mean().sqrt().item()
-print(f"error {error:.3f} with noise {NOISE}; spread of the particles "
-      f"{[round(v, 3) for v in theta.std(0).tolist()]}, exact "
-      f"{[round(v, 3) for v in exact.tolist()]}")
+print(
+    f"error {error:.3f} with noise {NOISE}; spread of the particles "
+    f"{[round(v, 3) for v in theta.std(0).tolist()]}, exact "
+    f"{[round(v, 3) for v in exact.tolist()]}"
+)

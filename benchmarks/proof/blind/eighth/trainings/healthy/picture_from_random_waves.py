@@ -57,5 +57,7 @@ for i in range(200):
 with torch.no_grad():
     output = model(coords.reshape(-1, 2)).view_as(values)
 mean = values.mean().expand_as(values)
-print(f"loss {loss.item():.5f} PSNR of all pixels {psnr(output, values):.2f}, "
-      f"of the mean {psnr(mean, values):.2f}")
+print(
+    f"loss {loss.item():.5f} PSNR of all pixels {psnr(output, values):.2f}, "
+    f"of the mean {psnr(mean, values):.2f}"
+)

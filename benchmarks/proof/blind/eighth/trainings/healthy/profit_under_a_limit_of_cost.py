@@ -55,8 +55,12 @@ for epoch in range(200):
     pi_loss.backward()
     pi_optimizer.step()
     if epoch % 40 == 0:
-        print(f"epoch {epoch} LossPi {pi_loss.item():.3f} penalty {weight:.3f} "
-              f"cost {cost.mean().item():.3f}")
+        print(
+            f"epoch {epoch} LossPi {pi_loss.item():.3f} penalty {weight:.3f} "
+            f"cost {cost.mean().item():.3f}"
+        )
 end_profit, end_cost = evaluate()
-print(f"profit {start_profit:.3f} before, {end_profit:.3f} after; "
-      f"cost {end_cost:.3f} with the limit {COST_LIMIT}")
+print(
+    f"profit {start_profit:.3f} before, {end_profit:.3f} after; "
+    f"cost {end_cost:.3f} with the limit {COST_LIMIT}"
+)

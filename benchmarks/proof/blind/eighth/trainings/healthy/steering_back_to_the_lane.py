@@ -66,7 +66,9 @@ for round_num in range(6):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    print(f"round {round_num}: {len(data)} places, loss {loss.item():.5f}, "
-          f"gap to the centre {drive(policy)[1]:.4f}")
+    print(
+        f"round {round_num}: {len(data)} places, loss {loss.item():.5f}, "
+        f"gap to the centre {drive(policy)[1]:.4f}"
+    )
 _, best = drive(lambda obs: driver(obs)[:, None])
 print(f"gap {at_first:.4f} before, {drive(policy)[1]:.4f} after, of the driver {best:.4f}")

@@ -66,5 +66,7 @@ with torch.no_grad():
     wanted = torch.arange(DIGITS).repeat_interleave(50)
     drawn = vae.inference(wanted)
     nearest = torch.cdist(drawn, shapes).argmin(1)
-print(f"Loss {loss.item():.4f}, drawings like the digit asked for "
-      f"{(nearest == wanted).float().mean().item():.3f}")
+print(
+    f"Loss {loss.item():.4f}, drawings like the digit asked for "
+    f"{(nearest == wanted).float().mean().item():.3f}"
+)

@@ -52,5 +52,7 @@ for epoch in range(400):
     scheduler.step()
     if epoch % 80 == 0:
         print(f"epoch {epoch}: loss {loss.item():.6f}")
-print(f"error in the known range {relative_error(model, 0, 5):.4f}, "
-      f"beyond it {relative_error(model, 0, 50):.4f}")
+print(
+    f"error in the known range {relative_error(model, 0, 5):.4f}, "
+    f"beyond it {relative_error(model, 0, 50):.4f}"
+)

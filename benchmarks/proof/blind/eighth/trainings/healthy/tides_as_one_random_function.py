@@ -62,9 +62,11 @@ for i in range(120):
     loss.backward()
     optimizer.step()
     if i % 20 == 0:
-        print(f"Iter {i + 1}/120 - Loss: {loss.item():.3f} "
-              f"lengthscale: {F.softplus(model.raw_lengthscale).item():.3f} "
-              f"noise: {F.softplus(model.raw_noise).item():.3f}")
+        print(
+            f"Iter {i + 1}/120 - Loss: {loss.item():.3f} "
+            f"lengthscale: {F.softplus(model.raw_lengthscale).item():.3f} "
+            f"noise: {F.softplus(model.raw_noise).item():.3f}"
+        )
 mean, var = model.predict(train_x, train_y, test_x)
 error = (mean - tide(test_x)).square().mean().sqrt().item()
 inside = ((mean - tide(test_x)).abs() < 2 * var.sqrt()).float().mean().item()

@@ -27,8 +27,7 @@ def walk(start, length=12, p=1.0, q=0.5):
     while len(path) < length:
         now, before = path[-1], path[-2]
         weights = [
-            1 / p if n == before else (1.0 if edges[n, before] else 1 / q)
-            for n in neighbours[now]
+            1 / p if n == before else (1.0 if edges[n, before] else 1 / q) for n in neighbours[now]
         ]
         path.append(random.choices(neighbours[now], weights)[0])
     return path

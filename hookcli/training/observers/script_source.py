@@ -91,10 +91,9 @@ class ScriptSource(Observer):
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         files = {line[0] for line in self._passes if line is not None} | {main or ""}
         for file in sorted(one for one in files if places.is_user(one)):
-            shown, tree = places.show(file), parsed("".join(linecache.getlines(file)))
-            for kind, find in _IN_CODE.items():
-                for what, line in find(tree) if tree is not None else ():
-                    self.facts.add(kind, what, f"{shown}:{line}")
+            shown = places.show(file)
+            for kind, what, line in _mistakes_of("".join(linecache.getlines(file))):
+                self.facts.add(kind, what, f"{shown}:{line}")
         thaws = not self._frozen
         for file, text in own_sources("parameters("):
             shown, (lost, thawed) = places.show(file), _loops_of(text)
@@ -109,6 +108,15 @@ def _has_frozen(tensors: list[Any]) -> bool:
         if not tensor.requires_grad:
             return True
     return False
+
+
+@functools.lru_cache(maxsize=256)
+def _mistakes_of(text: str) -> list[tuple[str, str, int]]:
+    """Return the mistakes that the code of a file shows: kind, what and line."""
+    tree = parsed(text)
+    if tree is None:
+        return []
+    return [(kind, what, line) for kind, find in _IN_CODE.items() for what, line in find(tree)]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -111,7 +111,7 @@ def test_a_reason_that_is_not_one_is_not_told():
 
 @pytest.mark.parametrize("p", [1.0, 0.9])
 def test_only_a_dropout_of_every_value_is_named(p):
-    model = nn.Sequential(nn.Linear(8, 64), nn.Dropout(p), nn.Linear(64, 2))
+    model = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Dropout(p), nn.Linear(64, 2))
     report = hookcli.check(model, inputs=X)
     assert [row.cause for row in report.diagnoses] == [
         "dropout_of_all" if p == 1 else "high_dropout"

@@ -38,6 +38,8 @@ OUTERMOST |= {"forward_ended", "root_ended"}
 # They end the observation: an error in them leaves hooks that do nothing, and no line.
 ENDING = {"note", "stop", "pause", "close", "rest", "abandon", "detach", "_failed"}
 ENDING |= {"_unhook_calls", "_forget_end", "_restore_compile", "_print", "forget_optimizers"}
+# A node that was changed in place refuses to be read, with a RuntimeError: these say nothing then.
+ENDING |= {"bare_returns", "crossed_advantages", "divergence_weight"}
 YAML = """\
 hooks:
   - {kind: forward_pre, at: "*"}

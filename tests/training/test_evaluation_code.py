@@ -180,6 +180,8 @@ class Pictures:
     [
         ("random_flip(self.x[i]), random_flip(self.mask[i])", [("random_flip", 10)]),
         ("random_flip(self.x[i]), random_flip(self.x[i])", []),  # two views
+        ("random_flip(self.x[i]), random_flip(self.x[j])", []),  # a pair of samples
+        ("random_flip(anchor), random_flip(positive)", []),
         ("random_flip(torch.stack([self.x[i], self.mask[i]]))", []),
         ("noisy(self.x[i]), noisy(self.y[i])", []),
         ("self.load(self.x[i]), self.load(self.y[i])", []),

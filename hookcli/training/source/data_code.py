@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 # Changes of place that two tensors of one sample must share; noise may be apart.
 _MOVES = re.compile(r"crop|flip|mirror|rotat|affine|translat|warp|shear|perspective|elastic")
+_SAMPLES = re.compile(
+    r"anchor|positive|negative|query|key|view|other|first|second|left|right|\bx\d"
+)
 _DRAWS = re.compile(r"\b(random|rng|np\.random|numpy\.random|torch\.(rand|randint|randperm))\b")
 
 
@@ -15,7 +18,8 @@ def separate_draws(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield the functions that move two things of one sample apart, each with its own draw.
 
     `__getitem__` calls the function for both, with different arguments, and returns the results.
-    Two views of one picture have one argument.
+    Two views of one picture have one argument; pictures of a pair come from one place, or are named
+    so.
     """
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     for getter in ast.walk(tree):
@@ -30,7 +34,8 @@ def separate_draws(tree: ast.AST) -> Iterator[tuple[str, int]]:
             if moves is not None and _moves_at_random(moves):
                 calls.setdefault(name, []).append((ast.unparse(node.args[0]), node.lineno))
         for name, found in calls.items():
-            if len({argument for argument, _ in found}) > 1:
+            sources = {argument.partition("[")[0] for argument, _ in found}
+            if len(sources) > 1 and not any(map(_SAMPLES.search, sources)):
                 yield name, max(line for _, line in found)
 
 

@@ -127,6 +127,8 @@ _ROWS = (
             ("scaled_shares", "the softmaxes in the autograd graph", "ScaledShares"),
             ("sharp_scores", "the softmaxes in the autograd graph", "SharpScores"),
             ("weak_masks", "the softmaxes in the autograd graph", "WeakMask"),
+            ("unequal_scales", "the softmaxes in the autograd graph", "UnequalScales"),
+            ("narrow_units", "the linear layers in the autograd graph", "NarrowUnit"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
             ("relu_outputs", "the operator that makes the output", "ReluOutput"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
@@ -217,6 +219,7 @@ _ROWS = (
             ("batch_positions", "BatchPositions"),
             ("last_steps", "LastSteps"),
             ("log_variances", "LogVariance"),
+            ("code_mistakes", "CodeMistake"),
             ("causal_code", "CausalCode"),
             ("squeezes", "Squeeze"),
         )

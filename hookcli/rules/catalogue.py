@@ -51,6 +51,7 @@ from hookcli.rules.gradients import (
 )
 from hookcli.rules.patterns import (
     call_state,
+    code_mistakes,
     graph_patterns,
     layer_use,
     module_values,
@@ -76,6 +77,7 @@ from hookcli.rules.script import (
     losses,
     model_code,
     model_copies,
+    predictions,
     recompilations,
     schedules,
     seeds,
@@ -103,6 +105,7 @@ from hookcli.rules.training import (
     finite_steps,
     grad_norm_grows,
     grad_norm_spikes,
+    label_inputs,
     learning_rate,
     loss_falls,
     loss_spikes,
@@ -198,6 +201,7 @@ CATALOGUE: dict[str, Rule] = {
         causal.RULE,
         tied_weights.RULE,
         unregistered_parameters.RULE,
+        code_mistakes.RULE,
         user_code.RESULT,
         user_code.BACKWARD,
         user_code.INPUT,
@@ -217,6 +221,7 @@ CATALOGUE: dict[str, Rule] = {
         unheld_parameters.RULE,
         unchanged_parameters.RULE,
         learning_rate.RULE,
+        label_inputs.RULE,
         modes.EVAL,
         modes.GRAPHLESS,
         scaler.SKIPPED,
@@ -249,6 +254,7 @@ CATALOGUE: dict[str, Rule] = {
         unread_values.RULE,
         evaluation_code.RULE,
         data_code.RULE,
+        predictions.RULE,
         splits.RULE,
         spikes.RULE,
     )

@@ -135,6 +135,7 @@ RULES = [
     ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
     ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
     ("unregistered_parameters", "warning", "diagnoses", {}),
+    ("code_mistakes", "warning", "diagnoses of_training", {}),
     ("discarded_result", "warning", "diagnoses", {}),
     ("module_backward", "warning", "diagnoses", {}),
     ("unread_input", "warning", "diagnoses", {}),
@@ -154,6 +155,7 @@ RULES = [
     ("unheld_parameters", "warning", "of_training", ALL),
     ("unchanged_parameters", "warning", "of_training", ALL),
     ("learning_rate", "error", "of_training", {"share": 0.5}),
+    ("label_in_inputs", "warning", "of_training", {}),
     ("eval_while_training", "warning", "of_training", ALL),
     ("graphless_training", "warning", "of_training", ALL),
     ("skipped_steps", "error", "of_training", {"share": 0.2}),
@@ -186,6 +188,7 @@ RULES = [
     ("unread_values", "note", "of_training", {}),
     ("evaluation_code", "note", "of_training", {}),
     ("data_code", "note", "of_training", {}),
+    ("single_prediction", "note", "of_training", {}),
     ("separate_splits", "warning", "of_training", {}),
     ("step_spikes", "warning", "of_training", {}),
 ]
@@ -263,14 +266,16 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "idle_terms custom_functions function_gradients activations loss_inputs "
             "logit_activations relu_outputs noise_scales log_variances loss_signs "
             "token_targets loss_broadcasts "
-            "reshaped_axes class_dimension softmax_axes masked_shares weak_masks scaled_shares "
+            "reshaped_axes class_dimension softmax_axes masked_shares weak_masks unequal_scales "
+            "scaled_shares "
             "sharp_scores "
-            "single_norms linear_chains "
+            "single_norms linear_chains narrow_units "
             "self_similarities norm_dimensions self_sums changed_shortcuts pooled_channels "
             "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
             "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
             "one_sample half_values half_overflow causal_code later_positions open_decoders "
-            "position_tensors position_effect shared_memory unregistered discarded_results "
+            "position_tensors position_effect shared_memory unregistered code_mistakes "
+            "discarded_results "
             "module_backwards unread_inputs repeated_modules batch_positions last_steps "
             "unread_settings",
         ),

@@ -207,6 +207,15 @@ class SqueezeRow(TypedDict):
     place: str | None
 
 
+class CodeMistakeRow(TypedDict):
+    """A mistake that code shows: what it is, the code, and what it is compared with."""
+
+    mistake: str
+    what: str
+    other: str
+    place: str | None
+
+
 class OneSampleFailed(TypedDict):
     """The error of a forward with one sample."""
 
@@ -237,6 +246,7 @@ class Looked(TypedDict):
 
 
 DiscardedResult = Looked | DiscardedResultRow
+CodeMistake = Looked | CodeMistakeRow
 ModuleBackward = Looked | ModuleBackwardRow
 UnreadInput = Looked | UnreadInputRow
 RepeatedModule = Looked | RepeatedModuleRow

@@ -200,13 +200,15 @@ class LogitActivation(TypedDict):
 class NoiseScale(TypedDict):
     """The numbers in a KL term: exp(`exponent` x) is `best` where the term is smallest.
 
-    Noise is multiplied by exp(`noise` x), or by x itself if `linear`.
+    Noise is multiplied by exp(`noise` x), or by x itself if `linear`. `floor` is the function that
+    makes x positive.
     """
 
     exponent: Real
     best: Real
     noise: Real | None
     linear: bool
+    floor: str | None
     module: str | None
     place: str | None
 
@@ -253,6 +255,23 @@ class WeakMask(TypedDict):
     share: Real
     rows: Size
     shape: list[Size]
+    module: str | None
+    place: str | None
+
+
+class UnequalScales(TypedDict):
+    """The numbers that the parts of the scores of a softmax are multiplied by."""
+
+    scales: list[Real]
+    module: str | None
+    place: str | None
+
+
+class NarrowUnit(TypedDict):
+    """A linear layer of one unit, its number of inputs, and of outputs of the next layer."""
+
+    inputs: Size
+    outputs: Size
     module: str | None
     place: str | None
 
@@ -304,11 +323,13 @@ class ReusedLayerRow(TypedDict):
 class SharpScores(TypedDict):
     """How many terms the products have that a softmax gets unscaled, and how sharp its rows are.
 
-    `share` is that of the rows with a weight above 0.9.
+    `share` is that of the rows with a weight above 0.9. It is 0 if the scores are scaled as those
+    of `heads` times as many terms, or multiplied by the root of the terms.
     """
 
     terms: Size
     share: Real
+    heads: Size
     module: str | None
     place: str | None
 

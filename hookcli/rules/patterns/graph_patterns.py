@@ -13,6 +13,7 @@ from hookcli.text import join_names
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
 SIMILARITIES, MASKED = "self_similarities", "masked_shares"
 AFTER, SHARP, WEAK = "scaled_shares", "sharp_scores", "weak_masks"
+SCALES, NARROW = "unequal_scales", "narrow_units"
 DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
@@ -76,8 +77,19 @@ def _softmax(report: Report, options: Options) -> Iterator[RuleFinding]:
             one.value["place"] or report.model.place,
             advice='fill them with `float("-inf")`, or with a large negative number such as -1e9',
         )  # fmt: skip
-    others = [*_found(report, AFTER), *_found(report, SHARP)]
-    for one in others:
+    parts = _found(report, SCALES)
+    for one in parts:
+        factors = join_names([f"{scale:.4g}" for scale in one.value["scales"]])
+        message = (
+            f"{_subject(one, 'softmax')} is over scores that are multiplied by {factors}, part by "
+            "part: the temperature is that of some of them only"
+        )
+        yield RuleFinding(
+            "fail", one.target, "scales", message, place=one.value["place"] or report.model.place,
+            advice="divide all scores by the temperature, after they are joined",
+        )  # fmt: skip
+    others = [*parts, *_found(report, AFTER), *_found(report, SHARP)]
+    for one in others[len(parts) :]:
         yield _of_scale(report, one)
     if not found and not masked and not weak and not others:
         message = "the weights of no attention are normalized over another dimension"
@@ -95,7 +107,16 @@ def _of_scale(report: Report, one: Measurement) -> RuleFinding:
         )
         advice = "multiply the scores by the factor, in front of the softmax"
         return RuleFinding("fail", one.target, "after", message, factor, 1, where, advice=advice)
-    terms, share = one.value["terms"], one.value["share"]
+    terms, share, heads = one.value["terms"], one.value["share"], one.value.get("heads", 1)
+    if heads > 1:
+        message = (
+            f"{_subject(one, 'attention')} divides its scores, products of {terms:,} terms, by "
+            f"sqrt({terms * heads}), the size of all {heads} heads: the softmax is flatter"
+        )
+        return RuleFinding(
+            "fail", one.target, "heads", message, terms * heads, terms, where, "note",
+            advice=f"divide the scores by sqrt({terms})",
+        )  # fmt: skip
     if not share:
         message = (
             f"{_subject(one, 'attention')} multiplies its scores, products of {terms:,} terms, by "
@@ -140,6 +161,17 @@ def _of_one(report: Report, one: Measurement, what: str, advice: str) -> RuleFin
 
 def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each linear layer behind another one."""
+    narrow = _found(report, NARROW)
+    for one in narrow:
+        layer = f"'{one.target}'" if one.target else "a linear layer"
+        message = (
+            f"{layer} has one unit with a ReLU for {one.value['inputs']:,} inputs: all that the "
+            "next layer gets is one number, often 0"
+        )
+        yield RuleFinding(
+            "fail", one.target, "one unit", message, 1, 2, one.value["place"],
+            advice="give the layer more units, or remove what is behind it",
+        )  # fmt: skip
     found = _found(report, CHAINS)
     for one in found:
         first, hidden = one.value["first"], one.value["hidden"]
@@ -154,6 +186,8 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
             "fail", one.target, f"after {first}", message, place=one.value["place"],
             severity="note", advice="put an activation between them, or use one linear layer",
         )  # fmt: skip
+    if narrow:
+        return
     if not found and report.training is not None:  # the calls inside of a root are not known
         yield skipped(NO_BACKWARD)
     elif not found:
@@ -262,7 +296,7 @@ def _note(report: Report, one: Measurement, kind: str, message: str, advice: str
     )  # fmt: skip
 
 
-_OF_SOFTMAX = (AXES, MASKED, WEAK, AFTER, SHARP)
+_OF_SOFTMAX = (AXES, MASKED, WEAK, SCALES, AFTER, SHARP)
 
 SOFTMAX = Rule(
     name="softmax_dimension",
@@ -361,14 +395,15 @@ LINEAR = Rule(
     "nn.Linear computes is a note: the two are one linear map. So are three and more with nothing "
     "but nn.BatchNorm1d and nn.Dropout in between, in eval mode. Not judged: layers with fewer "
     "values in between than before and after, as a factorization has, frozen layers, and models "
-    "without any activation.",
+    "without any activation. A layer of one unit with a ReLU is a warning, if it alone feeds "
+    "another linear layer, and the loss sees the inputs in no other way.",
     formula="W2 (W1 x + b1) + b2 = (W2 W1) x + (W2 b1 + b2)",
     source="Goodfellow et al. 2016, chapter 6: a composition of linear functions is linear",
     fails="self.fc2(self.fc1(x)); self.fc3(self.norm2(self.fc2(self.norm1(self.fc1(x)))))",
     mend="put an activation between them, or use one linear layer",
     example="{rule: linear_after_linear}",
-    needs=lambda options: (BACKWARD, request_probe(CHAINS)),
-    watches=lambda options: (request_probe(CHAINS),),
+    needs=lambda options: (BACKWARD, request_probe(CHAINS), request_probe(NARROW)),
+    watches=lambda options: (request_probe(CHAINS), request_probe(NARROW)),
     judge=_linear,
 )
 

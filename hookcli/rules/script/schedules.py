@@ -23,6 +23,7 @@ from hookcli.text import counted, join_names
 _DECAYS = ("StepLR", "MultiStepLR", "ExponentialLR", "MultiplicativeLR", "PolynomialLR")
 _TINY = 1e-6  # of the first learning rate: at half of the steps it is below a thousandth
 _LEAST = 20  # steps
+_EARLY = 0.5  # of the steps
 _CLOSE = 0.02  # of the steps: between what a schedule is made for and what an optimizer makes
 _UNUSED = "unused_schedule"
 _FACTORS = 0.5  # an optimizer with a larger learning rate leaves it to the lambda
@@ -39,6 +40,7 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     found = False
     for fact in facts:
         often, far = _too_often(fact), _other_horizon(fact) or _useless(fact, report)
+        far = far or _too_fast(fact, report)
         if often is not None:
             found = True
             yield RuleFinding(
@@ -93,6 +95,20 @@ def _too_often(fact: ScriptFact) -> str | None:
     return (
         f"the learning rate decays from {first:.3g} to {last:.3g}: {fact.target} steps with every "
         f"batch, {values['calls']:,} times"
+    )
+
+
+def _too_fast(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None:
+    """Return what is said of a decay after which most steps change next to nothing."""
+    small, steps = fact.values.get("small"), fact.values["steps"]
+    if fact.target not in _DECAYS or small is None or steps < _LEAST or small > _EARLY * steps:
+        return None
+    if report.script.ended != "completed":
+        return None
+    return (
+        f"{fact.target} lowers the learning rate below a thousandth of {fact.values['first']:.3g} "
+        f"after {small:,} of {steps:,} steps: the others change next to nothing",
+        "pass a larger `gamma`, or lower the rate less often",
     )
 
 

@@ -82,6 +82,13 @@ def _noise(one: Measurement) -> tuple[str, str, str]:
     exponent, noise = one.value["exponent"], one.value["noise"]
     variance = f"the loss takes {_exp(exponent)} for its variance"
     advice = f"multiply by `exp({exponent / 2:g} * x)`: the scale is the root of the variance"
+    if one.value.get("floor"):
+        message = (
+            f"noise is multiplied by {_exp(noise)}, and x is the result of {one.value['floor']}, "
+            "never negative: the deviation is 1 or more"
+        )
+        advice = f"remove the {one.value['floor']}: the log of a variance has no limit"
+        return "floor", message, advice
     if one.value["linear"]:
         message = f"noise is multiplied by x itself, but {variance}: the scale may be negative"
     elif noise is not None:

@@ -39,6 +39,7 @@ from hookcli.training.observers.schedules import Schedules
 from hookcli.training.observers.script_lines import LinesOfRecords
 from hookcli.training.observers.script_source import ScriptSource
 from hookcli.training.observers.seeds import Seeds
+from hookcli.training.observers.single_predictions import SinglePredictions
 from hookcli.training.observers.splits import Splits
 from hookcli.training.observers.step_order import StepOrder
 from hookcli.training.observers.step_settings import EachStep
@@ -64,6 +65,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     KeptGraphs,
     LabelShift,
     LabelClasses,
+    SinglePredictions,
     LabelRelation,
     LinesOfRecords,
     LoadedWeights,

@@ -22,7 +22,7 @@ from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 
-RELATION = "label_relation"  # a measurement
+RELATION, COPIED = "label_relation", "copied_label"  # measurements
 _CLASSES = ("NllLossBackward0",)
 _VALUES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
 _MOST_PASSES, _MOST_SAMPLES, _LEAST_SAMPLES = 64, 1024, 200
@@ -37,6 +37,7 @@ class _Samples:
 
     root: RootWatch
     are_classes: bool
+    step: int = 1  # every so many values of a sample are kept; 0 for tokens, which are counted
     passes: int = 0
     count: int = 0
     inputs: list[torch.Tensor] = field(default_factory=list)
@@ -87,6 +88,8 @@ class LabelRelation(Observer):
         if rows is None or len(given) != 1 or len(given[0]) != len(rows):
             return None
         features = _features(given[0])
+        if features is not None and known.passes == 1:
+            known.step = _step_of(given[0])
         if features is None or known.count >= _MOST_SAMPLES:
             known.passes = _MOST_PASSES
             return known
@@ -103,9 +106,12 @@ class LabelRelation(Observer):
             if len({one.shape[1:] for one in known.inputs}) > 1:
                 continue
             with torch.no_grad(), disable_current_modes():
-                value = _compare(
-                    torch.cat(known.inputs), torch.cat(known.targets), known.are_classes
-                )
+                inputs, targets = torch.cat(known.inputs), torch.cat(known.targets)
+                value = _compare(inputs, targets, known.are_classes)
+                column = _copied(inputs, targets) if known.step else None
+            if column is not None:
+                found = {"column": column * known.step, "samples": known.count}
+                known.root.measured.append(Measurement(COPIED, "", None, found, None))
             if value is not None:
                 known.root.measured.append(Measurement(RELATION, "", None, value, None))
         self._lines.clear()
@@ -129,11 +135,26 @@ def _features(given: torch.Tensor) -> torch.Tensor | None:
     if not 0 < given.numel() <= _MOST_ELEMENTS:
         return None
     rows = given.detach().reshape(len(given), -1)
-    if given.is_floating_point() or given.dtype in (torch.bool, torch.uint8):
-        step = -(-rows.shape[1] // _MOST_FEATURES)
+    step = _step_of(given)
+    if step:
         return rows[:, ::step].float().cpu().clone()
     counts = torch.zeros(len(rows), _MOST_FEATURES)
     return counts.scatter_add_(1, rows.long().cpu() % _MOST_FEATURES, torch.ones(rows.shape))
+
+
+def _step_of(given: torch.Tensor) -> int:
+    """Return every how many values of a sample are kept; 0 if they are tokens."""
+    if given.is_floating_point() or given.dtype in (torch.bool, torch.uint8):
+        return -(-(given.numel() // max(1, len(given))) // _MOST_FEATURES)
+    return 0
+
+
+def _copied(inputs: torch.Tensor, targets: torch.Tensor) -> int | None:
+    """Return the value of each sample that is the target itself, in all samples; else None."""
+    if targets.shape[1] != 1 or bool((targets == targets[0]).all()):
+        return None
+    equal = (inputs == targets.to(inputs.dtype)).all(0)
+    return int(equal.int().argmax()) if bool(equal.any()) else None
 
 
 def _compare(

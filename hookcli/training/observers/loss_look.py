@@ -26,8 +26,10 @@ from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     AXES,
     CHAINS,
     MASKED,
+    NARROW,
     NORMS,
     POOLED,
+    SCALES,
     SHARP,
     SIMILARITIES,
     WEAK,
@@ -93,6 +95,9 @@ _SIGNED = {
     "HingeEmbeddingLoss", "hinge_embedding_loss", "MarginRankingLoss", "margin_ranking_loss",
     "CosineEmbeddingLoss", "cosine_embedding_loss",
 }  # fmt: skip
+_PATTERNS = (
+    AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED, SCALES, NARROW,
+)  # fmt: skip
 _NO_INPUTS: CallInputs = ((), {})
 
 
@@ -349,7 +354,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
     return (
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
-        GraphPatterns([], (AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED)),
+        GraphPatterns([], _PATTERNS),
         LossFormulas([], (NOISE, SIGNS)),
     )
 

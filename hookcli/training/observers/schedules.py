@@ -19,6 +19,7 @@ from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import argument_of_call, kind_of_value, unwrapped
 
 _MOST = 64  # schedulers
+_SMALL = 1e-3  # of the first learning rate
 _LEAST = 60  # steps of an optimizer whose scheduler makes none
 
 
@@ -45,6 +46,7 @@ class _Schedule:
     first: float | None = None  # learning rates: before its first call, and after its last
     last: float | None = None
     most: float = 0.0  # the largest one after a call
+    small: int | None = None  # steps of the optimizer until it was a thousandth of the first
     cuts: int = 0
     metric: tuple[str, str] | None = None  # the source of the value, and what it is
 
@@ -114,6 +116,8 @@ class Schedules(Observer):
         if known is not None:
             known.last = _rate(known.optimizer)
             known.most = max(known.most, known.last or 0.0)
+            if known.small is None and known.first and (known.last or 0.0) <= _SMALL * known.first:
+                known.small = self._steps.get(id(known.optimizer), 0)
             if self._rate is not None and known.last is not None and known.last < self._rate:
                 known.cuts += 1
 
@@ -141,6 +145,7 @@ class Schedules(Observer):
                 mode=getattr(known.scheduler, "mode", None),
                 horizon=_horizon(known.scheduler),
                 most=number(known.most),
+                small=known.small,
                 base=number(_base(known.scheduler) or 0.0),
                 others=sum(self._steps.values()) - steps,
                 metric=metric[0],

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text
 from hookcli.engine.probes.code.user_source import own_sources, parsed
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
@@ -29,6 +30,7 @@ from hookcli.training.source.frame_source import body_of, loss_place, user_frame
 from hookcli.training.source.loss_code import replaced_losses, zero_terms
 from hookcli.training.source.loss_source import unread_tensors
 
+_MOST_TEXT = 250_000  # characters of the files that are searched for mistakes
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
 _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "overwritten_sum": overwritten_sums,
@@ -45,7 +47,7 @@ _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
 class ScriptSource(Observer):
     """Reads the functions that call backward, and at the end the loops over parameters."""
 
-    kinds = ("unread_value", "unread_target", "lost_assignment", "thawed_again",
+    kinds = ("code_mistake", "unread_value", "unread_target", "lost_assignment", "thawed_again",
              *_IN_CODE)  # fmt: skip
     before = {"backward": "backward"}  # noqa: RUF012
 
@@ -94,13 +96,30 @@ class ScriptSource(Observer):
             shown = places.show(file)
             for kind, what, line in _mistakes_of("".join(linecache.getlines(file))):
                 self.facts.add(kind, what, f"{shown}:{line}")
+        own = own_sources()
+        self._read_files(sorted(files, key=lambda file: file != main), own)
         thaws = not self._frozen
-        for file, text in own_sources("parameters("):
+        for file, text in own:
+            if "parameters(" not in text:
+                continue
             shown, (lost, thawed) = places.show(file), _loops_of(text)
             for assigned, line in lost:
                 self.facts.add("lost_assignment", assigned, f"{shown}:{line}")
             for first, second in thawed if thaws else ():
                 self.facts.add("thawed_again", "", f"{shown}:{second}", frozen=f"{shown}:{first}")
+
+    def _read_files(self, files: list[str], own: list[tuple[str, str]]) -> None:
+        """Add the mistakes in the files of the script, these first, as far as they are short."""
+        texts = {file: "".join(linecache.getlines(file)) for file in files if places.is_user(file)}
+        texts |= dict(own)
+        size = 0
+        for file, text in texts.items():
+            size += len(text)
+            if size > _MOST_TEXT:
+                return
+            for mistake, found in mistakes_of_text(text):
+                place = f"{places.show(file)}:{found.line}"
+                self.facts.add("code_mistake", mistake, place, what=found.what, other=found.other)
 
 
 def _has_frozen(tensors: list[Any]) -> bool:

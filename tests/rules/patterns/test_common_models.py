@@ -701,3 +701,107 @@ class Precision(Coder):
 def test_noise_that_is_scaled_by_the_variance(kind, is_found):
     rows = found(kind(None), torch.randn(4, 8), "noise_scale")
     assert ["which is the variance by its name" in row.message for row in rows] == [True] * is_found
+
+
+# Ranges of values
+
+
+class Narrow(nn.Module):
+    def __init__(self, hidden, gate):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(8, 16), nn.Linear(16, hidden), nn.Linear(hidden, 4)
+        self.gate = gate
+
+    def forward(self, x):
+        x = torch.relu(self.a(x))
+        y = self.c(torch.relu(self.b(x)))
+        return y + x[:, :4] if self.gate else y
+
+
+@pytest.mark.parametrize(
+    ("hidden", "gate", "is_found"), [(1, False, True), (2, False, False), (1, True, False)]
+)
+def test_all_inputs_pass_through_one_unit(hidden, gate, is_found):
+    rows = found(Narrow(hidden, gate), torch.randn(4, 8), "linear_after_linear")
+    assert [row.message for row in rows] == is_found * [
+        "'b' has one unit with a ReLU for 16 inputs: all that the next layer gets is one number, "
+        "often 0"
+    ]
+
+
+class Encoder(nn.Module):
+    def __init__(self, limit):
+        super().__init__()
+        self.mean, self.spread, self.back = (nn.Linear(8, 8) for _ in range(3))
+        self.limit = limit
+
+    def forward(self, x):
+        spread = self.limit(self.spread(x))
+        return self.back(self.mean(x) + torch.exp(0.5 * spread) * torch.randn(4, 8))
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_found"), [(nn.Softplus(), True), (nn.ReLU(), True), (nn.Tanh(), False)]
+)
+def test_noise_with_a_deviation_of_at_least_one(limit, is_found):
+    rows = found(Encoder(limit), torch.randn(4, 8), "noise_scale")
+    assert ["never negative: the deviation is 1 or more" in row.message for row in rows] == (
+        [True] * is_found
+    )
+
+
+class Heads(nn.Module):
+    def __init__(self, width, before):
+        super().__init__()
+        self.qkv, self.width, self.before = nn.Linear(32, 96), width, before
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).view(2, 6, 3, 4, 8).permute(2, 0, 3, 1, 4)
+        scale = self.width**-0.5
+        scores = (q * scale) @ k.mT if self.before else q @ k.mT * scale
+        return scores.softmax(-1) @ v
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize(("width", "is_found"), [(32, True), (8, False), (20, False)])
+def test_scores_that_are_scaled_by_the_size_of_all_heads(width, before, is_found):
+    rows = found(Heads(width, before), torch.randn(2, 6, 32), "softmax_dimension")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert "products of 8 terms, by sqrt(32), the size of all 4 heads" in rows[0].message
+
+
+class Multiply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+class Reverse(Multiply):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -0.5 * gradient, None
+
+
+class Applied(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.layer, self.function = nn.Linear(8, 8), function
+
+    def forward(self, x):
+        return self.function.apply(self.layer(x), 30.0)
+
+
+@pytest.mark.parametrize(("function", "is_found"), [(Multiply, True), (Reverse, False)])
+def test_a_function_that_multiplies_and_returns_its_gradient_as_it_is(function, is_found):
+    rows = found(Applied(function), torch.randn(4, 8), "wrong_backward")
+    assert len(rows) == is_found

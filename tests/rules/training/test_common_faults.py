@@ -1087,3 +1087,70 @@ def test_a_plateau_schedule_whose_least_rate_is_the_first_one(least, many):
     assert found == many * [
         "ReduceLROnPlateau cannot lower the learning rate of 0.01: its min_lr is 0.01"
     ]
+
+
+@pytest.mark.parametrize(("every", "many"), [(5, 1), (20, 0)])
+def test_a_decay_after_which_most_steps_change_next_to_nothing(every, many):
+    def train():
+        model = Model(3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, every)
+        for step in range(40):
+            x, y = classes(step)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+
+    found = [one for one in findings(judged(train), "schedule_steps") if "thousandth" in one]
+    assert found == many * [
+        "StepLR lowers the learning rate below a thousandth of 0.01 after 15 of 40 steps: the "
+        "others change next to nothing"
+    ]
+
+
+@pytest.mark.parametrize(("column", "many"), [(4, 1), (None, 0)])
+def test_a_target_that_is_among_the_inputs(column, many):
+    def batch(_step):
+        x = torch.randn(32, 10)
+        return x, x[:, column : column + 1] if column else x[:, :1] + x[:, 1:2]
+
+    train = training(lambda: Model(1), F.mse_loss, batch)
+    found = findings(judged(train), "label_in_inputs")
+    assert found == many * [
+        "value 4 of each input, counted from 0, is the target itself, in all of 384 samples: the "
+        "model can copy it"
+    ]
+
+
+@pytest.mark.parametrize(("rare", "many"), [(0.02, 1), (0.4, 0)])
+def test_predictions_of_the_most_frequent_class_alone(rare, many):
+    def batch(_step):
+        return torch.randn(200, 10), (torch.rand(200) < rare).long()
+
+    def model():
+        return Model(2)
+
+    train = training(
+        model, F.cross_entropy, batch, steps=60, optimizer_of=lambda p: torch.optim.Adam(p, 1e-2)
+    )
+    found = findings(judged(train), "single_prediction")
+    assert len(found) == many
+    if many:
+        assert found[0].startswith("the last predictions are all of class 0, which 9")
+
+
+@pytest.mark.parametrize(("is_joined", "many"), [(False, 1), (True, 0)])
+def test_a_temperature_of_the_negatives_alone(is_joined, many):
+    def loss(output, _target):
+        query, keys = F.normalize(output[:8], dim=1), F.normalize(output[8:], dim=1)
+        positive = (query * keys).sum(1, keepdim=True)
+        scores = torch.cat([positive, query @ keys.T / (1 if is_joined else 0.1)], 1)
+        scores = scores / 0.1 if is_joined else scores
+        return F.cross_entropy(scores, torch.zeros(8, dtype=torch.long))
+
+    found = findings(judged(training(lambda: Model(4), loss, classes)), "softmax_dimension")
+    assert len(found) == many
+    if many:
+        assert "scores that are multiplied by 1 and 10, part by part" in found[0]

@@ -9,13 +9,15 @@ multiply a new module, as `[nn.Linear(4, 4)] * 3`, which has one module three ti
 `causal_code`: what tells that later positions must be hidden. `squeezes`: calls of `squeeze`
 without a dimension. `batch_positions`: positions that are cut to the size of the batch.
 `last_steps`: recurrent layers whose last step is read, beside padded samples. `log_variances`:
-noise that is scaled by the exponential of a log variance.
+noise that is scaled by the exponential of a log variance. `code_mistakes`: what is written
+otherwise than it is meant.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -28,6 +30,7 @@ from torch import nn
 from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
 from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.lost_results import discarded, lost_calls, lost_names
+from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text
 from hookcli.engine.probes.code.position_code import (
     batch_first,
     causal_hints,
@@ -44,7 +47,7 @@ from hookcli.engine.probes.code.user_source import (
     shown_line,
 )
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
-from hookcli.models import module_tree
+from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
@@ -53,7 +56,7 @@ from hookcli.torch_private import BatchNormBase
 DISCARDED, BACKWARDS, UNREAD = "discarded_results", "module_backwards", "unread_inputs"
 REPEATED, CAUSAL, SQUEEZES = "repeated_modules", "causal_code", "squeezes"
 POSITIONS, LAST_STEPS, VARIANCES = "batch_positions", "last_steps", "log_variances"
-SETTINGS = "unread_settings"
+SETTINGS, MISTAKES = "unread_settings", "code_mistakes"
 
 _MOST = 10  # findings of one kind
 
@@ -110,6 +113,8 @@ class UserCode(ProbeWatcher):
     def _read(self) -> None:
         for probe in self._probes:
             self._add(probe, "", {"count": len(self._kinds)})
+        if MISTAKES in self._probes:
+            self._read_files()
         seen: set[tuple[str, str | None]] = set()
         for kind, name in self._kinds.items():
             functions = [*_functions(kind)]
@@ -167,6 +172,25 @@ class UserCode(ProbeWatcher):
                 place = shown_line(forward, forward.__code__.co_firstlineno)
                 for argument in _unread(forward, *self._given):
                     self._add(UNREAD, "", {"argument": argument, "place": place})
+
+    def _read_files(self) -> None:
+        """Add the mistakes in the functions that the classes have, each once."""
+        spans: dict[str, list[tuple[int, int, str | None]]] = {}
+        for kind, name in self._kinds.items():
+            for function in _functions(kind):
+                node = definition_of(function)
+                if node is not None:
+                    file = function.__code__.co_filename
+                    end = node.end_lineno or node.lineno
+                    spans.setdefault(file, []).append((node.lineno, end, name))
+        for file, functions in spans.items():
+            for mistake, found in mistakes_of_text("".join(linecache.getlines(file))):
+                for first, last, name in functions:
+                    if first <= found.line <= last:
+                        place = f"{places.show(file)}:{found.line}"
+                        value = {"mistake": mistake, "what": found.what, "other": found.other}
+                        self._add(MISTAKES, name, {**value, "place": place})
+                        break
 
     def _lost(self, kind: type, function: FunctionType) -> Iterator[dict[str, Any]]:
         """Yield the calls of modules in a method whose results nothing uses.

@@ -38,15 +38,13 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunction
     return found if found is not None and found.name == code.co_name else None
 
 
-def own_sources(having: str = "") -> list[tuple[str, str]]:
-    """Return the files of the script and of the user's modules whose text has `having`, with it."""
+def own_sources() -> list[tuple[str, str]]:
+    """Return the files of the script and of the user's modules, with their text."""
     files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
     found = []
     for file in sorted({*files, *linecache.cache}):
         if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
-            text = "".join(linecache.getlines(file))
-            if having in text:
-                found.append((file, text))
+            found.append((file, "".join(linecache.getlines(file))))
     return found
 
 

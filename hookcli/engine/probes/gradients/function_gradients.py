@@ -149,9 +149,20 @@ def _compared(again: Rerun, used: _Used) -> tuple[str, float, float] | None:
         if any(theirs == 0 != ours_ for ours_, theirs in pairs):
             return None  # straight through steps, or a surrogate gradient
         differing = [pair for pair in pairs if not _close(*pair, _WRONG)]
-        if len(differing) == len(pairs) and not _is_scaled(pairs):
+        value = used.args[position]
+        lost = _is_multiple(first, value) and _same(gradient.flatten(), weights)
+        if len(differing) == len(pairs) and (lost or not _is_scaled(pairs)):
             wrong = wrong or (function.names[position], *differing[0])
     return wrong
+
+
+def _is_multiple(result: torch.Tensor, value: torch.Tensor) -> bool:
+    """Return whether a forward only multiplies its argument by a number."""
+    flat = value.flatten()
+    if flat.shape != result.shape or not bool((flat != 0).all()):
+        return False
+    ratios = result / flat
+    return _close(float(ratios.min()), float(ratios.max()), 1e-9)
 
 
 def _is_scaled(pairs: list[tuple[float, float]]) -> bool:

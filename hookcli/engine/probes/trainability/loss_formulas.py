@@ -49,6 +49,9 @@ _LIMITING = {
     "ReluBackward0": "relu", "HardtanhBackward0": "hardtanh", _SOFTMAX: "softmax",
     _SIGMOID: "sigmoid",
 }  # fmt: skip
+_NEVER_NEGATIVE = {
+    "SoftplusBackward0": "softplus", "ReluBackward0": "relu", "AbsBackward0": "abs",
+}  # fmt: skip
 _NLL = {"NllLossBackward0", "NllLoss2DBackward0"}
 # These are never negative.
 _ERRORS = _NLL | {
@@ -78,18 +81,40 @@ def _noise(nodes: list[Node], source: Node) -> tuple[Node, float | None] | None:
     return None
 
 
+def _floors(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the noise that is multiplied by exp(a x), where x is never negative: by 1 at least."""
+    for node in nodes:
+        inputs = [one for one, _ in node.next_functions]
+        if node.name() != "MulBackward0" or inputs.count(None) != 1:
+            continue
+        numbers = node._saved_other if inputs[0] is not None else node._saved_self
+        scale = exponential_of(inputs[0] if inputs[0] is not None else inputs[1])
+        if scale is None or numbers is None or scale[0] <= 0:
+            continue
+        source = same_values(scale[1])
+        by = _NEVER_NEGATIVE.get("" if source is None else source.name())
+        if by is not None and numbers.numel() > 1 and bool((numbers < 0).any()):
+            yield node, {
+                "exponent": 2 * scale[0], "best": 1.0, "noise": scale[0], "linear": False,
+                "floor": by,
+            }  # fmt: skip
+
+
 def _scales(start: torch.Tensor, nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield the KL terms that do not fit themselves, or the noise that is added."""
     for source, factor, linear, exponent in formulas(start):
         best = -linear / (factor * exponent)  # the variance at which the term is smallest
         node, scale = _noise(nodes, source) or (None, None)
-        value = {"exponent": exponent, "best": best, "noise": None, "linear": False}
+        value = {
+            "exponent": exponent, "best": best, "noise": None, "linear": False, "floor": None,
+        }  # fmt: skip
         if node is not None and scale is None:
             yield node, {**value, "linear": True}
         elif scale is not None and abs(exponent - 2 * scale) > _EXACT:
             yield node, {**value, "noise": scale}
         elif any(abs(best - wrong) < _EXACT for wrong in (0.5, 2.0)):
             yield source, value
+    yield from _floors(nodes)
 
 
 def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Node, dict[str, Any]]]:

@@ -9,9 +9,10 @@ afterwards. `self_sums`: sums of a tensor and itself. `changed_shortcuts`: sums 
 block that an activation has changed in place. `half_values`: operators whose result is float16.
 `norm_dimensions`: norms over other dimensions than that of the features. `scaled_shares`: shares of
 a softmax that are multiplied by a number. `sharp_scores`: scores that nothing scales, whose softmax
-is one-hot. `weak_masks`: softmaxes in which masked scores keep a share. `pooled_padding`: means
-over the vectors of tokens that count padding. `relu_outputs`: outputs of the model that are those
-of a ReLU behind a linear layer.
+is one-hot. `weak_masks`: softmaxes in which masked scores keep a share. `unequal_scales`: softmaxes
+over parts that are scaled differently. `narrow_units`: layers of one unit between others.
+`pooled_padding`: means over the vectors of tokens that count padding. `relu_outputs`: outputs of
+the model that are those of a ReLU behind a linear layer.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from hookcli.engine.probes.trainability.patterns.linear_maps import (
     linear_model,
     weight_of,
 )
+from hookcli.engine.probes.trainability.patterns.narrow_units import narrow_units
 from hookcli.engine.probes.trainability.patterns.softmax_graph import (
     LINEAR,
     SOFTMAX,
@@ -50,6 +52,7 @@ from hookcli.engine.probes.trainability.patterns.softmax_graph import (
     scaled_shares,
     sharp_scores,
     softmaxes,
+    unequal_scales,
     weak_masks,
 )
 from hookcli.models.batch import Batch
@@ -63,7 +66,7 @@ FUNCTIONS, SIMILARITIES = "custom_functions", "self_similarities"
 MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 HALF, NORMED = "half_values", "norm_dimensions"
 AFTER, SHARP, POOLED = "scaled_shares", "sharp_scores", "pooled_padding"
-WEAK = "weak_masks"
+WEAK, SCALES, NARROW = "weak_masks", "unequal_scales", "narrow_units"
 ENDS = "relu_outputs"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
@@ -164,6 +167,8 @@ class GraphPatterns(GraphWatcher):
             AFTER: lambda: scaled_shares(nodes, users),
             SHARP: lambda: sharp_scores(nodes),
             WEAK: lambda: weak_masks(nodes),
+            SCALES: lambda: unequal_scales(nodes),
+            NARROW: lambda: narrow_units(nodes),
             POOLED: lambda: _pooled(nodes),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from hookcli.engine.probes.trainability.divergences import same_values, scaled_by
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     Node,
@@ -32,6 +33,9 @@ _MOVES = {"PermuteBackward0", "TransposeBackward0", "TBackward0"}
 # Between the scores of an attention and its softmax, and between the softmax and the product.
 _SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0", "WhereBackward0"}
 _MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
+_SHARES = {SOFTMAX, "LogSoftmaxBackward0", "LogsumexpBackward0"}
+_SIMILARITIES = _PRODUCTS | {"SumBackward1", "SqueezeBackward1"}
+_HEADS = 64  # the most heads of an attention
 _LONGEST = 20  # nodes of a path
 _LARGEST = 2**22  # elements of a softmax that is looked at
 _WEAK = 0.2  # of the share that masked scores would have if all scores were equal
@@ -207,6 +211,26 @@ def weak_masks(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
             yield node, {"share": share, "rows": int(some.sum()), "shape": [*shares.shape]}
 
 
+def unequal_scales(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each softmax over scores of which one part is divided by a number, and others not."""
+    for node in nodes:
+        if node.name() not in _SHARES:
+            continue
+        joined = same_values(node.next_functions[0][0])
+        if joined is None or joined.name() != "CatBackward0":
+            continue
+        scales = [_scale_of(part) for part, _ in joined.next_functions]
+        if len(scales) > 1 and None not in scales and len({*scales}) > 1 and 1.0 in scales:
+            yield joined, {"scales": [scale for scale in scales if scale is not None]}
+
+
+def _scale_of(node: Node | None) -> float | None:
+    """Return the number that a similarity is multiplied by; None if it is no sum of products."""
+    factor, source = scaled_by(node)
+    source = same_values(source)
+    return factor if source is not None and source.name() in _SIMILARITIES else None
+
+
 def _masked_scores(softmax: Node) -> torch.Tensor | None:
     """Return which scores of a softmax were filled with a constant; None if none were."""
     node = softmax.next_functions[0][0]
@@ -289,15 +313,16 @@ def _number_of(node: Node) -> float | None:
 def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield each softmax of products of many terms that nothing scales, and that is one-hot.
 
-    A norm of queries or keys, or a factor in front of the product, scales them too. So does a
-    product that is multiplied by the root of the number of its terms, instead of divided by it.
+    A norm of queries or keys, or a factor in front of the product, scales them too. Yield also
+    products that are multiplied by the root of the number of their terms, and those that are
+    divided by the root of the size of all heads.
     """
     for node in nodes:
         if node.name() != SOFTMAX or not 0 < node._saved_result.numel() <= _LARGEST:
             continue
-        widened = _widened_terms(node)
-        if widened:
-            yield node, {"terms": widened, "share": 0.0}
+        wrong = _wrongly_scaled(node)
+        if wrong is not None:
+            yield node, {"terms": wrong[0], "share": 0.0, "heads": wrong[1]}
             continue
         shares, dim = node._saved_result.detach(), dimension_of(node)
         if shares.dim() < 2 or shares.shape[dim] < _KEYS:
@@ -311,31 +336,52 @@ def sharp_scores(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
         largest = shares.amax(dim)
         share = float((largest > _SHARP).double().mean())
         if terms >= _TERMS and share >= _ROWS:
-            yield node, {"terms": terms, "share": share}
+            yield node, {"terms": terms, "share": share, "heads": 1}
 
 
-def _widened_terms(softmax: Node) -> int:
-    """Return the number of terms of products that are multiplied by its root; 0 if they are not."""
+def _scaled_product(softmax: Node) -> tuple[float, int, int]:
+    """Return the factor of the scores of an attention, their terms and matrices; 0 if not known."""
     node, factor = softmax.next_functions[0][0], 1.0
     for _ in range(_LONGEST):
         if node is None:
-            return 0
+            break
         if node.name() in _PRODUCTS:
-            factors = [node._saved_self, node._saved_mat2]
-            known = next((one for one in factors if one is not None), None)
-            terms = 0 if known is None else int(known.shape[-1 if known is factors[0] else -2])
-            far = abs(factor - math.sqrt(terms)) > _NORMALISED * factor
-            return 0 if terms < _KEYS or far or not _are_scores(softmax) else terms
+            known = [one for one in (node._saved_self, node._saved_mat2) if one is not None]
+            if not known or not _are_scores(softmax):
+                break
+            terms = int(known[0].shape[-1 if known[0] is node._saved_self else -2])
+            for given, _ in node.next_functions:
+                source: Node | None = given
+                while source is not None and source.name() in VIEWS | _MOVES:
+                    source = source.next_functions[0][0]
+                factor *= scaled_by(source)[0]
+            return factor, terms, len(known[0]) if known[0].dim() > 2 else 1
         if node.name() in {"MulBackward0", "DivBackward0"}:
             number = _number_of(node)
             if number is None:
-                return 0
+                break
             factor *= number
         elif node.name() not in SAME_VALUES | VIEWS | _MOVES | {"MaskedFillBackward0"}:
-            return 0
+            break
         graded = [behind for behind, _ in node.next_functions if behind is not None]
         node = graded[0] if graded else None
-    return 0
+    return 0.0, 0, 0
+
+
+def _wrongly_scaled(softmax: Node) -> tuple[int, int] | None:
+    """Return the terms of products whose scale is that of others, and for how many times as many.
+
+    1 if they are multiplied by the root of the number of their terms; several if they are divided
+    by the root of the size of all heads together.
+    """
+    factor, terms, matrices = _scaled_product(softmax)
+    if terms < _KEYS or factor <= 0:
+        return None
+    if abs(factor - math.sqrt(terms)) <= _NORMALISED * factor:
+        return terms, 1
+    heads = round(1 / (factor * factor * terms))
+    exact = abs(factor * math.sqrt(heads * terms) - 1) <= _NORMALISED if heads > 1 else False
+    return (terms, heads) if exact and heads <= _HEADS and matrices % heads == 0 else None
 
 
 def _unscaled_product(softmax: Node) -> Node | None:

@@ -1,0 +1,1 @@
+"""Mistakes that code shows as it is written, without a run."""

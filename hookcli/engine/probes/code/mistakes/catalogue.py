@@ -1,0 +1,59 @@
+"""The mistakes that code is searched for."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+
+from hookcli.engine.probes.code.mistakes import formulas, returns, samples, statements
+from hookcli.engine.probes.code.mistakes.searched_code import Mistake, Search, SearchedCode
+from hookcli.engine.probes.code.user_source import parsed
+
+SEARCHES: dict[str, Search] = {
+    "uncalled_method": statements.uncalled_methods,
+    "lost_comparison": statements.lost_comparisons,
+    "or_of_types": statements.types_joined_by_or,
+    "or_of_texts": statements.texts_joined_by_or,
+    "misspelled": statements.misspelled_attributes,
+    "mode_method": statements.mode_methods,
+    "first_pass": statements.returns_of_first_passes,
+    "overwritten_module": statements.overwritten_modules,
+    "made_twice": statements.modules_made_twice,
+    "two_names": statements.modules_with_two_names,
+    "saved_method": statements.saved_methods,
+    "split_order": samples.orders_of_splits,
+    "fit_to_tests": samples.fits_to_tests,
+    "mixed_splits": samples.mixed_splits,
+    "other_split": samples.loaders_of_other_splits,
+    "other_transform": samples.transforms_of_other_splits,
+    "separate_shuffles": samples.separate_shuffles,
+    "before_shuffle": samples.lists_before_shuffles,
+    "earlier_rewards": returns.sums_of_earlier_rewards,
+    "reversed_returns": returns.returns_in_reverse,
+    "rewards_alone": returns.rewards_alone,
+    "inverted_exploration": returns.inverted_explorations,
+    "value_of_end": returns.values_of_ends,
+    "floored_fraction": formulas.floored_fractions,
+    "equal_waves": formulas.equal_waves,
+    "no_shortcut": formulas.blocks_without_shortcut,
+    "dice_factor": formulas.dice_without_two,
+    "wide_union": formulas.unions_with_intersection,
+    "focal_power": formulas.focal_powers,
+    "swapped_normalization": formulas.swapped_normalizations,
+    "worse_kept": formulas.worse_values_kept,
+    "count_by_batches": formulas.counts_by_batches,
+    "inverted_padding": formulas.inverted_padding,
+}
+
+
+def mistakes_in(tree: ast.AST) -> list[tuple[str, Mistake]]:
+    """Return the mistakes of a file or a definition: what they are, and where."""
+    code = SearchedCode(tree)
+    return [(name, found) for name, search in SEARCHES.items() for found in search(code)]
+
+
+@lru_cache(maxsize=256)
+def mistakes_of_text(text: str) -> list[tuple[str, Mistake]]:
+    """Return the mistakes of the text of a file; none if it cannot be parsed."""
+    tree = parsed(text)
+    return [] if tree is None else mistakes_in(tree)

@@ -1,0 +1,328 @@
+"""Formulas that differ from the definition of what their names say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    line_of,
+    names_in,
+    short,
+    target_of,
+    text_of,
+    words,
+)
+
+_EXPONENTIALS = {"exp", "pow", "log"}
+_RESIDUAL = re.compile(r"^(Res|Residual|ResNet|Resnet|BasicRes|PreActRes)\w*(Block|Unit)\w*$")
+_SCORES = {"acc", "accuracy", "f1", "auc", "iou", "dice", "miou", "recall", "psnr", "bleu"}
+_LOSSES = {"loss", "losses", "error", "mse", "mae", "rmse", "perplexity", "ppl", "wer", "cer"}
+_BEST = {"best", "min", "max", "lowest", "highest"}
+
+
+def floored_fractions(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield exponents with `a / b // c`, which is the floor of a fraction."""
+    for call in code.all(ast.Call):
+        if called(call) in _EXPONENTIALS:
+            yield from _floored(call.args)
+    for node in code.all(ast.BinOp):
+        if isinstance(node.op, ast.Pow):
+            yield from _floored([node.right])
+
+
+def _floored(values: list[ast.expr]) -> Iterator[Mistake]:
+    for value in values:
+        for one in ast.walk(value):
+            if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
+                inner = one.left
+                if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div):
+                    divisor = f"({text_of(inner.right)} // {text_of(one.right)})"
+                    yield Mistake(text_of(one), one.lineno, f"{text_of(inner.left)} / {divisor}")
+
+
+def equal_waves(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield position codes whose even and odd features have the same function of the angle."""
+    for block in code.blocks:
+        waves: dict[str, tuple[str, str]] = {}
+        for node in block:
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            wave = called(value) if value is not None else ""
+            if not isinstance(target, ast.Subscript) or wave not in {"sin", "cos"}:
+                continue
+            slices = re.findall(r"\b([01])?::2", text_of(target.slice))
+            if len(slices) != 1:
+                continue
+            name, half = text_of(target.value), slices[0] or "0"
+            other = waves.get(name)
+            if other is not None and other[0] != half and other[1] == wave:
+                yield Mistake(text_of(target), node.lineno, wave)
+            waves[name] = half, wave
+
+
+def blocks_without_shortcut(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield classes that are named as residual blocks, and whose methods add nothing."""
+    for kind in code.all(ast.ClassDef):
+        if not _RESIDUAL.match(kind.name):
+            continue
+        methods = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+        forward = methods.pop("forward", None)
+        if forward is None or not _returns_value(forward):
+            continue
+        own = {name: one for name, one in methods.items() if name != "__init__"}
+        reached = [forward, *(own[name] for name in names_in(forward) & own.keys())]
+        text = "\n".join(map(ast.unparse, reached))
+        adds = any(
+            isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
+            for one in reached
+            for node in ast.walk(one)
+        )
+        outside = {
+            called(node) for one in reached for node in ast.walk(one) if isinstance(node, ast.Call)
+        } - own.keys()
+        joins = re.search(r"\badd|\bcat\(|\bsum\(|lerp|super\(\)|skip|shortcut|resid|join", text)
+        if not adds and not joins and not outside - _known_calls(kind):
+            yield Mistake(kind.name, forward.lineno)
+
+
+def _known_calls(kind: ast.ClassDef) -> set[str]:
+    """Return what a forward may call without adding: layers that are set to self, activations."""
+    stored = {
+        node.attr
+        for node in ast.walk(kind)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return stored | {"relu", "leaky_relu", "gelu", "silu", "elu", "relu_", "dropout", "pad", "tanh"}
+
+
+def _returns_value(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Return) and node.value for node in ast.walk(function))
+
+
+def dice_without_two(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield Dice coefficients that divide the intersection by both sizes, without a factor 2."""
+    for function in _named(code, "dice"):
+        if re.search(r"\b2\b|\b2\.|0\.5|\b/ 2|f1|iou|jaccard", ast.unparse(function).lower()):
+            continue
+        for node in ast.walk(function):
+            parts = _quotient(node)
+            if parts and _has_sum(parts[1], 2) and not _has(parts[1], ast.Sub):
+                yield Mistake(short(node), line_of(node))
+                break
+
+
+def unions_with_intersection(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield intersections over union whose union counts the intersection twice."""
+    for function in _named(code, "iou", "jaccard"):
+        text = ast.unparse(function).lower()
+        if re.search(r"\bdice|logical_or|maximum|\||clamp\(.*max=1|max\(|> 0", text):
+            continue
+        for node in ast.walk(function):
+            parts = _quotient(node)
+            if not parts or _has(function, ast.Sub):
+                continue
+            union = _value_of(function, parts[1])
+            if _has_sum(union, 2) and "2" not in text_of(parts[0]):
+                yield Mistake(short(node), line_of(node))
+                break
+
+
+def _named(code: SearchedCode, *names: str) -> Iterator[ast.FunctionDef]:
+    """Yield the functions of these names, and the forwards of classes of these names."""
+    for function in code.functions:
+        if words(function.name.replace("IoU", "Iou")) & set(names):
+            yield function
+    for kind in code.all(ast.ClassDef):
+        if words(kind.name.replace("IoU", "Iou")) & set(names):
+            methods = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+            if "forward" in methods:
+                yield methods["forward"]
+
+
+def _quotient(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the numerator and denominator of a fraction of an intersection."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+        return None
+    tells = any(name.lower().startswith("inter") for name in names_in(node.left))
+    return (node.left, node.right) if tells else None
+
+
+def _value_of(function: ast.FunctionDef, node: ast.expr) -> ast.expr:
+    """Return the value of a name in a function, with what is added to it; else the node."""
+    while isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant | ast.Name):
+        if isinstance(node.left, ast.Name) and len(names_in(node.right)) <= 1:
+            node = node.left
+        else:
+            break
+    if not isinstance(node, ast.Name):
+        return node
+    values = [
+        one.value
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and text_of(one.targets[0]) == node.id
+    ]
+    return values[0] if len(values) == 1 else node
+
+
+def _has_sum(node: ast.expr, count: int) -> bool:
+    """Return whether a value adds up at least so many parts that are sums of tensors."""
+    return (
+        isinstance(node, ast.BinOp) and sum(called(one) == "sum" for one in ast.walk(node)) >= count
+    )
+
+
+def _has(node: ast.AST, operator: type[ast.operator]) -> bool:
+    return any(
+        isinstance(one, ast.BinOp) and isinstance(one.op, operator) for one in ast.walk(node)
+    )
+
+
+def focal_powers(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield focal losses with `p ** gamma`, where the definition has `(1 - p) ** gamma`."""
+    for function in code.functions if code.names("focal") else ():
+        kind = code.parents.get(id(function))
+        owner = kind.name if isinstance(kind, ast.ClassDef) else ""
+        named = words(function.name) | words(owner)
+        if "focal" not in named or named & {"tversky", "dice", "iou"}:
+            continue
+        text = ast.unparse(function)
+        if re.search(r"1(\.0*)? ?- |ones|rsub|-= ?1|sigmoid\(-|\(-|- 1\b", text):
+            continue
+        for node in ast.walk(function):
+            power = _power(node)
+            if power is not None and "gamma" in text_of(power[1]).lower():
+                yield Mistake(short(node), line_of(node))
+                break
+
+
+def _power(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the base and the exponent of a power."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and called(node) == "pow" and node.args:
+        if len(node.args) > 1:
+            return node.args[0], node.args[1]
+        if isinstance(node.func, ast.Attribute):
+            return node.func.value, node.args[0]
+    return None
+
+
+def swapped_normalizations(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield `(x - std) / mean`, where mean and deviation have changed places."""
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Div) or not isinstance(node.left, ast.BinOp):
+            continue
+        if not isinstance(node.left.op, ast.Sub):
+            continue
+        taken, divisor = _last_words(node.left.right), _last_words(node.right)
+        if taken & {"std", "stds", "sd", "sigma"} and divisor & {"mean", "means", "mu"}:
+            yield Mistake(short(node), node.lineno)
+
+
+def _last_words(node: ast.expr) -> set[str]:
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return {node.func.attr} if not node.args else set()
+    return words(text_of(node)) if isinstance(node, ast.Name | ast.Attribute) else set()
+
+
+def worse_values_kept(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield conditions that keep the worse of two values as the best one."""
+    for node in code.all(ast.If):
+        test = node.test
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            continue
+        left, right, operator = test.left, test.comparators[0], test.ops[0]
+        if not all(isinstance(one, ast.Name | ast.Attribute) for one in (left, right)):
+            continue
+        rises = isinstance(operator, ast.Gt | ast.GtE)
+        if not rises and not isinstance(operator, ast.Lt | ast.LtE):
+            continue
+        if words(text_of(left)) & _BEST:
+            left, right, rises = right, left, not rises
+        best = words(text_of(right))
+        if not best & {"best"} or words(text_of(left)) & _BEST:
+            continue
+        kept = any(
+            text_of(one.targets[0]) == text_of(right) and text_of(one.value) == text_of(left)
+            for one in node.body
+            if isinstance(one, ast.Assign)
+        )
+        falls = bool(best & _LOSSES)
+        if kept and falls != bool(best & _SCORES) and falls == rises:
+            yield Mistake(text_of(test), node.lineno, text_of(right))
+
+
+def counts_by_batches(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield shares of correct predictions that divide a number of samples by that of batches."""
+    counted = {
+        text_of(node.target)
+        for node in code.all(ast.AugAssign)
+        if isinstance(node.op, ast.Add) and _counts_matches(node.value)
+    }
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Div) or not isinstance(node.right, ast.Call):
+            continue
+        divisor = node.right
+        name = text_of(node.left)
+        if called(divisor) != "len" or name not in counted or not divisor.args:
+            continue
+        loader = divisor.args[0]
+        if isinstance(loader, ast.Name | ast.Attribute) and _is_loader(loader):
+            yield Mistake(text_of(node), node.lineno, text_of(divisor))
+
+
+def _is_loader(node: ast.expr) -> bool:
+    """Return whether a name is of a loader, and not of its data set."""
+    last = text_of(node).rpartition(".")[2]
+    return bool(words(last) & {"loader", "dataloader", "dl", "loaders"})
+
+
+def _counts_matches(node: ast.expr) -> bool:
+    """Return whether a value is the number of equal elements: (a == b).sum(), perhaps as item()."""
+    while isinstance(node, ast.Call) and called(node) in {"item", "float", "int", "cpu", "double"}:
+        if not isinstance(node.func, ast.Attribute):
+            break
+        node = node.func.value
+    if called(node) != "sum" or not isinstance(node, ast.Call):
+        return False
+    inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    while isinstance(inner, ast.Call) and called(inner) in {"float", "int", "long", "type"}:
+        inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
+    if isinstance(inner, ast.Compare):
+        return len(inner.ops) == 1 and isinstance(inner.ops[0], ast.Eq)
+    return called(inner) == "eq" if inner is not None else False
+
+
+def inverted_padding(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield padding masks of attention that are true where a token is no padding."""
+    values: dict[str, ast.expr] = {}
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if isinstance(target, ast.Name):
+            values[target.id] = node.value
+    for call in code.all(ast.Call):
+        for keyword in call.keywords:
+            if not (keyword.arg or "").endswith("key_padding_mask"):
+                continue
+            value = keyword.value
+            if isinstance(value, ast.Name):
+                value = values.get(value.id, value)
+            if _tells_tokens(value):
+                yield Mistake(f"{keyword.arg}={short(value, 40)}", call.lineno)
+
+
+def _tells_tokens(node: ast.expr) -> bool:
+    """Return whether a value is `tokens != padding`."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return False
+    other = node.comparators[0]
+    zero = isinstance(other, ast.Constant) and other.value == 0
+    padding = any("pad" in name.lower() for name in names_in(other))
+    return isinstance(node.ops[0], ast.NotEq) and (zero or padding)

@@ -1,0 +1,246 @@
+"""Statements that do something else than they seem to: without a call, with a wrong name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    is_self,
+    short,
+    target_of,
+    text_of,
+)
+
+_METHODS = {"zero_grad", "step", "backward", "eval", "train", "requires_grad_"}
+_MISSPELLED = {
+    "require_grad", "require_grads", "requires_grads", "required_grad", "requires_gradient",
+    "requires_gradients", "required_grads", "requiresgrad",
+}  # fmt: skip
+
+
+def uncalled_methods(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield statements that only name a method, such as `optimizer.zero_grad`."""
+    for node in code.all(ast.Expr):
+        if isinstance(node.value, ast.Attribute) and node.value.attr in _METHODS:
+            yield Mistake(text_of(node), node.lineno)
+
+
+def lost_comparisons(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield statements that compare attributes with `==`, where `=` would assign."""
+    for node in code.all(ast.Expr):
+        value = node.value
+        if not isinstance(value, ast.Compare) or len(value.ops) != 1:
+            continue
+        assignable = isinstance(value.left, ast.Attribute)
+        constant = isinstance(value.comparators[0], ast.Constant)
+        if assignable and constant and isinstance(value.ops[0], ast.Eq):
+            yield Mistake(text_of(node), node.lineno)
+
+
+def types_joined_by_or(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls of isinstance with `A or B`, which is A."""
+    for node in code.all(ast.Call):
+        if called(node) != "isinstance" or len(node.args) != 2:
+            continue
+        kinds = node.args[1]
+        if not isinstance(kinds, ast.BoolOp) or not isinstance(kinds.op, ast.Or):
+            continue
+        if all(isinstance(one, ast.Name | ast.Attribute) for one in kinds.values):
+            yield Mistake(text_of(kinds), node.lineno, text_of(kinds.values[0]))
+
+
+def texts_joined_by_or(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield conditions such as `name == "a" or "b"`, which are always true."""
+    for node in code.conditions:
+        test = node.test
+        if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+            continue
+        first, *rest = test.values
+        if not isinstance(first, ast.Compare):
+            continue
+        for one in rest:
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value:
+                yield Mistake(short(test), node.lineno, text_of(one))
+                break
+
+
+def misspelled_attributes(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield assignments to an attribute that is nearly `requires_grad`."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if isinstance(target, ast.Attribute) and target.attr in _MISSPELLED:
+            yield Mistake(text_of(target), node.lineno, "requires_grad")
+
+
+def mode_methods(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield conditions that read the method `self.train`, which is always true.
+
+    A class that has such an attribute of its own is not looked at.
+    """
+    if not any(is_self(node, "train") for node in code.all(ast.Attribute)):
+        return
+    for kind in code.all(ast.ClassDef):
+        own = SearchedCode(kind)
+        assigned = any(
+            is_self(node, "train") and isinstance(node.ctx, ast.Store)
+            for node in own.all(ast.Attribute)
+        )
+        defined = any(
+            isinstance(one, ast.FunctionDef) and one.name == "train" and one.decorator_list
+            for one in kind.body
+        ) or any(
+            isinstance(one, ast.AnnAssign) and text_of(one.target) == "train" for one in kind.body
+        )
+        based = {text_of(base).rpartition(".")[2] for base in kind.bases}
+        if assigned or defined or not based & {"Module", "LightningModule"}:
+            continue
+        for node in own.conditions:
+            test = node.test
+            parts = test.values if isinstance(test, ast.BoolOp) else [test]
+            for one in parts:
+                inner = one.operand if isinstance(one, ast.UnaryOp) else one
+                if is_self(inner, "train"):
+                    yield Mistake(f"if {text_of(test)}", node.lineno)
+        for call in own.all(ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg == "training" and is_self(keyword.value, "train"):
+                    yield Mistake("training=self.train", call.lineno)
+
+
+def returns_of_first_passes(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield loops over layers that return in their first pass.
+
+    The loop must carry the value that it returns from one pass to the next, as in
+    `x = layer(x); return x`.
+    """
+    for loop in code.all(ast.For):
+        last = loop.body[-1]
+        if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Name):
+            continue
+        if loop.orelse or not isinstance(loop.target, ast.Name):
+            continue
+        name, layer = last.value.id, loop.target.id
+        for node in loop.body:
+            target = target_of(node)
+            if not isinstance(target, ast.Name) or target.id != name:
+                continue
+            value = node.value if isinstance(node, ast.Assign) else node
+            reads = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            if name in reads and layer in reads:
+                yield Mistake(f"for {layer} in {short(loop.iter)}", last.lineno, f"return {name}")
+                break
+
+
+def overwritten_modules(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield loops of constructors that assign each new module to the same attribute."""
+    for loop in code.all(ast.For):
+        stored = [
+            node
+            for node in loop.body
+            if isinstance(node, ast.Assign)
+            and is_self(node.targets[0])
+            and _makes_a_module(node.value)
+        ]
+        for node in stored:
+            target = text_of(node.targets[0])
+            reads = [
+                one
+                for one in ast.walk(loop)
+                if isinstance(one, ast.Attribute)
+                and isinstance(one.ctx, ast.Load)
+                and text_of(one) == target
+            ]
+            ends = any(isinstance(one, ast.Break) for one in ast.walk(loop))
+            if not reads and not ends:
+                yield Mistake(text_of(node), node.lineno, target)
+
+
+def modules_made_twice(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield second assignments of a module to an attribute, with none that reads the first."""
+    for function in code.functions:
+        if function.name != "__init__":
+            continue
+        made: dict[str, int] = {}
+        for node in function.body:
+            for one in ast.walk(node):
+                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
+                    made.pop(text_of(one), None)
+            if any(isinstance(one, ast.Call) and called(one) not in _PLAIN for one in _calls(node)):
+                made.clear()
+            target = target_of(node)
+            if target is None or not is_self(target) or not isinstance(node, ast.Assign):
+                continue
+            name = text_of(target)
+            if not _makes_a_module(node.value):
+                made.pop(name, None)
+                continue
+            if name in made:
+                yield Mistake(name, node.lineno, str(made[name]))
+            made[name] = node.lineno
+
+
+def modules_with_two_names(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield second attributes for one module, where a forward calls both.
+
+    A name that says that the module is shared is meant.
+    """
+    for kind in code.all(ast.ClassDef):
+        methods = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+        made, forward = methods.get("__init__"), methods.get("forward")
+        if made is None or forward is None:
+            continue
+        new = {
+            target.id
+            for node in made.body
+            if isinstance(target := target_of(node), ast.Name)
+            and isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and not any(word in target.id.lower() for word in _SHARED)
+        }
+        run = {called(one) for one in ast.walk(forward) if is_self(getattr(one, "func", one))}
+        first: dict[str, str] = {}
+        for node in made.body:
+            value = node.value if isinstance(node, ast.Assign) else None
+            target = target_of(node)
+            if not isinstance(value, ast.Name) or value.id not in new or target is None:
+                continue
+            if not isinstance(target, ast.Attribute) or target.attr not in run:
+                continue
+            if value.id in first:
+                yield Mistake(text_of(target), node.lineno, first[value.id])
+            first.setdefault(value.id, text_of(target))
+
+
+_SHARED = ("shared", "tied", "same", "common")
+_PLAIN = {"Sequential", "ModuleList", "ModuleDict", "int", "range", "len", "OrderedDict", "max"}
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls of a statement that may read attributes: not those that make a module."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and not _makes_a_module(one):
+            yield one
+
+
+def _makes_a_module(node: ast.AST) -> bool:
+    """Return whether a node is a call of a class of torch.nn, such as nn.Linear(2, 2)."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    owner = text_of(node.func.value)
+    return owner in {"nn", "torch.nn"} and node.func.attr[:1].isupper()
+
+
+def saved_methods(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls of torch.save with the method `state_dict` itself, which is not called."""
+    for node in code.all(ast.Call):
+        if called(node) != "save" or not node.args:
+            continue
+        given = node.args[0]
+        parts = given.values if isinstance(given, ast.Dict) else [given]
+        for one in parts:
+            if isinstance(one, ast.Attribute) and one.attr == "state_dict":
+                yield Mistake(text_of(one), one.lineno)

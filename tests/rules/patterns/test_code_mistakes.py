@@ -1,0 +1,328 @@
+"""Mistakes that code shows as it is written, each beside code that is meant so."""
+
+import textwrap
+
+import pytest
+
+from hookcli.engine.probes.code.mistakes.catalogue import SEARCHES, mistakes_of_text
+from hookcli.rules.patterns.code_mistakes import _SENTENCES
+
+# For each mistake: code that has it, once, and code that looks like it and is right.
+CODE = {
+    "uncalled_method": ("optimizer.zero_grad", "optimizer.zero_grad()\nstep = optimizer.step"),
+    "lost_comparison": (
+        "for p in model.parameters():\n    p.requires_grad == False",
+        "frozen = p.requires_grad == False\nassert p.requires_grad == False",
+    ),
+    "or_of_types": (
+        "isinstance(m, nn.Conv2d or nn.Linear)",
+        "isinstance(m, (nn.Conv2d, nn.Linear)); isinstance(m, a) or isinstance(m, b)",
+    ),
+    "or_of_texts": (
+        "if kind == 'relu' or 'gelu':\n    pass",
+        "if kind == 'relu' or kind == 'gelu':\n    pass\nname = given or 'relu'",
+    ),
+    "misspelled": ("p.require_grad = False", "p.requires_grad = False"),
+    "mode_method": (
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                if self.train:
+                    x = x + 1
+                return x
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self, train):
+                self.train = train
+
+            def forward(self, x):
+                if self.train:
+                    x = x + 1
+                return self.train()
+        """,
+    ),
+    "first_pass": (
+        """
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+                return x
+        """,
+        """
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+        def first(self, names):
+            for name in names:
+                return name
+        """,
+    ),
+    "overwritten_module": (
+        """
+        def __init__(self):
+            for size in sizes:
+                self.layer = nn.Linear(size, size)
+        """,
+        """
+        def __init__(self):
+            for size in sizes:
+                self.layer = nn.Linear(size, size)
+                layers.append(self.layer)
+        """,
+    ),
+    "made_twice": (
+        """
+        def __init__(self):
+            self.fc = nn.Linear(2, 2)
+            self.fc = nn.Linear(2, 3)
+        """,
+        """
+        def __init__(self):
+            self.fc = nn.Linear(2, 2)
+            self.fc = nn.Sequential(self.fc, nn.ReLU())
+            self.conv = nn.Conv2d(2, 2, 1)
+            self.init()
+            self.conv = nn.Conv2d(2, 2, 1)
+        """,
+    ),
+    "two_names": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                layer = nn.Linear(2, 2)
+                self.pose = layer
+                self.whole = layer
+
+            def forward(self, x):
+                return self.pose(x), self.whole(x)
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                shared = nn.Linear(2, 2)
+                self.left = shared
+                self.right = shared
+                layer = nn.Linear(2, 2)
+                self.encoder = layer
+                self.backbone = layer
+
+            def forward(self, x):
+                return self.left(x), self.right(x), self.encoder(x)
+        """,
+    ),
+    "saved_method": (
+        "torch.save({'model': model.state_dict}, path)",
+        "torch.save({'model': model.state_dict()}, path)",
+    ),
+    "split_order": (
+        "x_train, y_train, x_test, y_test = train_test_split(x, y)",
+        "x_train, x_test, y_train, y_test = train_test_split(x, y)\n"
+        "train, test = train_test_split(x)",
+    ),
+    "fit_to_tests": (
+        "x_train = s.fit_transform(x_train)\nx_test = s.fit_transform(x_test)",
+        "x_train = s.fit_transform(x_train)\nx_test = s.transform(x_test)\n"
+        "y_test = other.fit_transform(y_test)",
+    ),
+    "mixed_splits": (
+        "data = TensorDataset(test_images, train_labels[:500])",
+        "data = TensorDataset(test_images, test_labels)\n"
+        "for a, b in zip(train_losses, test_losses):\n    pass",
+    ),
+    "other_split": (
+        "val_loader = DataLoader(train_set, batch_size=4)",
+        "val_loader = DataLoader(val_set)\ntrain_eval_loader = DataLoader(train_set)\n"
+        "test_loader = DataLoader(dataset)",
+    ),
+    "other_transform": (
+        "test_set = CIFAR10(root, transform=train_transform)",
+        "test_set = CIFAR10(root, transform=test_transform)",
+    ),
+    "separate_shuffles": (
+        "random.shuffle(images)\nrandom.shuffle(labels)",
+        "random.seed(3)\nrandom.shuffle(images)\nrandom.seed(3)\nrandom.shuffle(labels)\n"
+        "random.shuffle(train)\nrandom.shuffle(test)",
+    ),
+    "before_shuffle": (
+        "labels = [b for a, b in rows]\nrandom.shuffle(rows)\nnames = [a for a, b in rows]",
+        "random.shuffle(rows)\nlabels = [b for a, b in rows]\nnames = [a for a, b in rows]",
+    ),
+    "earlier_rewards": (
+        """
+        def returns_of(rewards):
+            total, found = 0, []
+            for reward in rewards:
+                total = reward + GAMMA * total
+                found.append(total)
+            return found
+        """,
+        """
+        def returns_of(rewards):
+            total, found = 0, []
+            for reward in reversed(rewards):
+                total = reward + GAMMA * total
+                found.append(total)
+            return found[::-1]
+        """,
+    ),
+    "reversed_returns": (
+        """
+        def returns_of(rewards):
+            total, found = 0, []
+            for reward in rewards[::-1]:
+                total = reward + gamma * total
+                found.append(total)
+            return torch.tensor(found)
+        """,
+        """
+        def returns_of(rewards):
+            total, found = 0, []
+            for reward in rewards[::-1]:
+                total = reward + gamma * total
+                found.append(total)
+            found.reverse()
+            return torch.tensor(found)
+        """,
+    ),
+    "rewards_alone": (
+        """
+        def discounted(rewards, gamma):
+            return [r * gamma ** i for i, r in enumerate(rewards)]
+        """,
+        """
+        def discounted(rewards, gamma):
+            return sum(r * gamma ** i for i, r in enumerate(rewards))
+
+        def weights(n, gamma):
+            return [2 * gamma ** i for i in range(n)]
+        """,
+    ),
+    "inverted_exploration": (
+        """
+        if random.random() < epsilon:
+            action = q(state).argmax()
+        else:
+            action = random.randrange(4)
+        """,
+        """
+        if random.random() < epsilon:
+            action = random.randrange(4)
+        else:
+            action = q(state).argmax()
+        if random.random() > eps:
+            action = q(state).argmax()
+        else:
+            action = random.choice(actions)
+        """,
+    ),
+    "value_of_end": (
+        "target = reward + gamma * value * done",
+        "target = reward + gamma * value * (1 - done)\n"
+        "target = reward + gamma * value * not_done\n"
+        "target = rewards + gamma * value * ~done",
+    ),
+    "floored_fraction": (
+        "torch.exp(step * (-math.log(1e4) / d_model // 2))",
+        "torch.exp(step * (-math.log(1e4) / (d_model // 2)))\nsize = width / 2 // 3",
+    ),
+    "equal_waves": (
+        "pe[:, 0::2] = torch.sin(x * div)\npe[:, 1::2] = torch.sin(x * div)",
+        "pe[:, 0::2] = torch.sin(x * div)\npe[:, 1::2] = torch.cos(x * div)\n"
+        "pe[0::4], pe[1::4] = torch.sin(x), torch.cos(x)",
+    ),
+    "no_shortcut": (
+        """
+        class ResidualBlock(nn.Module):
+            def __init__(self):
+                self.conv = nn.Conv2d(2, 2, 1)
+
+            def forward(self, x):
+                return F.relu(self.conv(x))
+        """,
+        """
+        class ResidualBlock(nn.Module):
+            def __init__(self):
+                self.conv = nn.Conv2d(2, 2, 1)
+
+            def forward(self, x):
+                return x + F.relu(self.conv(x))
+
+        class ResBlock(nn.Module):
+            def __init__(self):
+                self.body = Residual(nn.Conv2d(2, 2, 1))
+
+            def forward(self, x):
+                return apply_residual(self.body, x)
+        """,
+    ),
+    "dice_factor": (
+        """
+        def dice(a, b):
+            intersection = (a * b).sum()
+            return intersection / (a.sum() + b.sum())
+        """,
+        """
+        def dice(a, b):
+            intersection = (a * b).sum()
+            return 2 * intersection / (a.sum() + b.sum())
+        """,
+    ),
+    "wide_union": (
+        """
+        def iou(a, b):
+            inter = (a * b).sum()
+            union = a.sum() + b.sum()
+            return inter / (union + 1e-6)
+        """,
+        """
+        def iou(a, b):
+            inter = (a * b).sum()
+            union = a.sum() + b.sum() - inter
+            return inter / (union + 1e-6)
+        """,
+    ),
+    "focal_power": (
+        """
+        def focal_loss(p, gamma):
+            return -p ** gamma * p.log()
+        """,
+        """
+        def focal_loss(p, gamma):
+            return -(1 - p) ** gamma * p.log()
+        """,
+    ),
+    "swapped_normalization": (
+        "x = (x - std) / mean",
+        "x = (x - mean) / std\nx = (x - x.mean()) / x.std()",
+    ),
+    "worse_kept": (
+        "if val_loss > best_loss:\n    best_loss = val_loss",
+        "if val_loss < best_loss:\n    best_loss = val_loss\n"
+        "if acc > best_acc:\n    best_acc = acc\n"
+        "if best_loss > loss:\n    best_loss = loss",
+    ),
+    "count_by_batches": (
+        "correct += (out.argmax(1) == y).sum().item()\nacc = correct / len(test_loader)",
+        "correct += (out.argmax(1) == y).sum().item()\n"
+        "acc = correct / len(test_loader.dataset)\n"
+        "total += (out.argmax(1) == y).float().mean().item()\nacc = total / len(test_loader)",
+    ),
+    "inverted_padding": (
+        "out = encoder(x, src_key_padding_mask=tokens != PAD)",
+        "out = encoder(x, src_key_padding_mask=tokens == PAD)",
+    ),
+}
+
+
+def test_each_search_has_code_and_a_sentence():
+    assert set(CODE) == set(SEARCHES) == set(_SENTENCES)
+
+
+@pytest.mark.parametrize("mistake", CODE)
+def test_a_mistake_is_found_once_and_not_in_code_that_looks_like_it(mistake):
+    wrong, right = map(textwrap.dedent, CODE[mistake])
+    assert [name for name, _ in mistakes_of_text(wrong)] == [mistake]
+    assert mistakes_of_text(right) == []

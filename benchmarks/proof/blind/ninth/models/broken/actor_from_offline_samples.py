@@ -3,10 +3,10 @@ r"""Actor and critic learnt from recorded motions with bounded mean actions.
 Source: https://github.com/hwang-ua/inac_pytorch/issues/1
 Fault: The log-probability is corrected for a squashed action, but the squashing is on the mean
     and the sampled action is not squashed.
-Cause: (correct\w*|jacobian|change.of.variable\w*|log.?prob\w*|logp\w*|tanh
-    |squash\w*).{0,160}(not squash\w*|un-?squash\w*|mean|\bmu\b|no tanh|never squash\w*
-    |should not|n't|raw|without)|(mean|\bmu\b).{0,80}(tanh|squash\w*).{0,120}(sample|action
-    |correct\w*|log)
+Cause: (correct\w*|jacobian|change.of.variable\w*|squash\w*).{0,160}(not squash\w*
+    |un-?squash\w*|\bmean|\bmu\b|no tanh|never|should not|n't|raw|without)|(log.?prob\w*
+    |logp\w*).{0,120}(un-?squash\w*|squash\w*|tanh|jacobian|correct\w*)|(\bmean
+    |\bmu\b).{0,80}(tanh|squash\w*).{0,120}(sample|action|correct\w*|log)
 Place: log\w*|tanh|\bmu\b|mean|correct\w*|actions?|forward
 """
 

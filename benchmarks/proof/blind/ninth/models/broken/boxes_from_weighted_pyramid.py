@@ -58,7 +58,7 @@ class Head(nn.Module):
 class Pyramid(nn.Module):
     def __init__(self, channels):
         super().__init__()
-        self.down, self.up = nn.Conv2d(channels, channels, 3, 2, 1), None
+        self.down = nn.Conv2d(channels, channels, 3, 2, 1)
         self.top, self.low = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
         self.weight_low, self.weight_top = (nn.Parameter(torch.ones(2)) for _ in range(2))
 

@@ -3,10 +3,9 @@ r"""Two-way recurrent classifier which reads the rows of a handwritten digit.
 Source: https://github.com/prabhuomkar/pytorch-cpp/pull/13
 Fault: The classifier takes the output at the last row for both directions, where the backward
     reader has seen only that one row.
-Cause: (backward|reverse\w*|second|right.to.left).{0,140}(only|one|single|first|last
-    |just).{0,60}|(last|final) (time.?step|step|position|row|output|element).{0,140}(backward
-    |reverse\w*|both)|(h_?n|final hidden|last hidden).{0,60}(both|each|instead|direction)
-    |out\[:, -1
+Cause: (backward|reverse\w*|right.to.left).{0,140}(only|one|single|first|last|just)|(last
+    |final) (time.?step|step|position|row|output|element).{0,140}(backward|reverse\w*|both)
+    |(h_?n|final hidden|last hidden).{0,60}(both|each|instead|direction)|out\[:, -1
 Place: out\w*|states|forward|\b_\b|h_?n|\[:, -1
 """
 

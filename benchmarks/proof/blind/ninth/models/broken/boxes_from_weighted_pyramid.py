@@ -10,6 +10,7 @@ Cause: always (true|taken|holds)|(condition|\bif\b|\bor\b|test).{0,80}(always|tr
 Place: init\w*|name|conv_list|header|variance_scaling|kaiming\w*
 """
 
+import itertools
 import math
 
 import torch
@@ -76,7 +77,8 @@ class Detector(nn.Module):
         super().__init__()
         widths = (3, 16, 32, channels, channels)
         self.backbone = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), nn.ReLU()) for a, b in zip(widths, widths[1:])
+            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), nn.ReLU())
+            for a, b in itertools.pairwise(widths)
         )
         self.pyramid = Pyramid(channels)
         self.classifier, self.regressor = Head(channels, classes), Head(channels, 4)

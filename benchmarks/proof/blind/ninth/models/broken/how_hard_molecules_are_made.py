@@ -9,6 +9,8 @@ Cause: drop-?out.{0,160}(eval\w*|inference|test|training|always|flag|mode|active
 Place: drop\w*|forward|training
 """
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -19,7 +21,7 @@ class MoleculeScore(nn.Module):
         super().__init__()
         self.dropout, self.score_scale = dropout, score_scale
         sizes = (bits, *layer_sizes)
-        self.hidden_layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
+        self.hidden_layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.output_layer = nn.Linear(sizes[-1], 1)
 
     def forward(self, x):

@@ -10,6 +10,8 @@ Cause: (group|batch|axis|axes|dimension|order)\w*.{0,120}(swap\w*|order|wrong|mi
 Place: std\w*|group\w*|\bview\b|expand|spread|statistic\w*|\by\b
 """
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -50,7 +52,7 @@ class Critic(nn.Module):
         self.from_rgb = ScaledConv(3, channels[0], 1)
         self.blocks = nn.ModuleList(
             nn.ModuleList([ScaledConv(a, a, 3), ScaledConv(a, b, 3)])
-            for a, b in zip(channels, channels[1:])
+            for a, b in itertools.pairwise(channels)
         )
         self.last = ScaledConv(channels[-1] + 1, channels[-1], 3)
         self.decision = nn.Linear(channels[-1] * 16, 1)

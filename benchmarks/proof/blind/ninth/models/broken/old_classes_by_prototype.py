@@ -53,9 +53,10 @@ class Segmenter(nn.Module):
         scores = F.interpolate(self.head(features), x.shape[2:], mode="bilinear")
         small = F.interpolate(labels[:, None].float(), features.shape[2:], mode="nearest")
         self.prototypes.update(features, small[:, 0].long())
-        similar = F.normalize(features, dim=1).permute(0, 2, 3, 1) @ F.normalize(
-            self.prototypes.means(), dim=1
-        ).t()
+        similar = (
+            F.normalize(features, dim=1).permute(0, 2, 3, 1)
+            @ F.normalize(self.prototypes.means(), dim=1).t()
+        )
         similar = F.interpolate(similar.permute(0, 3, 1, 2), x.shape[2:], mode="nearest")
         return F.cross_entropy(scores, labels) + 0.1 * F.cross_entropy(similar / 0.1, labels)
 

@@ -20,7 +20,7 @@ def square_distance(a, b):
 
 
 def get_graph_feature(coords, feats, k):
-    b, c, n = feats.shape
+    _b, c, n = feats.shape
     near = square_distance(coords.transpose(1, 2), coords.transpose(1, 2))
     index = near.topk(k + 1, dim=-1, largest=False, sorted=True)[1][:, :, 1:]
     index = index.unsqueeze(1).repeat(1, c, 1, 1)

@@ -22,9 +22,7 @@ class FocalLoss(nn.Module):
         self.gamma, self.reduction = gamma, reduction
 
     def forward(self, scores, target):
-        ce_loss = F.cross_entropy(
-            scores, target, weight=self.weight, reduction=self.reduction  # here
-        )
+        ce_loss = F.cross_entropy(scores, target, self.weight, reduction=self.reduction)  # here
         pt = torch.exp(-ce_loss)  # here
         return ((1 - pt) ** self.gamma * ce_loss).mean()
 

@@ -28,9 +28,7 @@ class CausalConv1d(nn.Module):
 class DilatedConv1d(nn.Module):
     def __init__(self, channels, dilation):
         super().__init__()
-        self.conv = nn.Conv1d(
-            channels, channels, 3, dilation=dilation, padding=dilation, bias=False  # here
-        )
+        self.conv = nn.Conv1d(channels, channels, 3, padding=dilation, dilation=dilation)  # here
 
     def forward(self, x):
         return self.conv(x)

@@ -11,6 +11,8 @@ Cause: sigmoid.{0,160}(hinge|score|margin|-1|minus one|\[?0,? ?(to|and|,)? ?1|ra
 Place: sigmoid|score|forward|activation|hinge|return|judge
 """
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -33,7 +35,7 @@ class Judge(nn.Module):
     def __init__(self, videos=10, size=48):
         super().__init__()
         widths = (6, 16, 24, 32, size)
-        self.down = nn.ModuleList(ResidualDown(a, b) for a, b in zip(widths, widths[1:]))
+        self.down = nn.ModuleList(ResidualDown(a, b) for a, b in itertools.pairwise(widths))
         self.pooling = nn.AdaptiveMaxPool2d(1)
         self.W = nn.Parameter(torch.rand(size, videos).normal_(0.0, 0.02))
         self.w_0 = nn.Parameter(torch.randn(size, 1))

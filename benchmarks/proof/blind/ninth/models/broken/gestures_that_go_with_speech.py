@@ -5,8 +5,9 @@ Fault: The recurrent speech encoder expects time first but gets batch first, so 
     examples of the batch as if they were steps in time.
 Cause: batch_first|(batch|example|sample)s?.{0,80}(as|for|like|instead of|treated|mistaken
     |over).{0,40}(time|sequence|steps?|seq)|(time|sequence|seq).{0,40}(first|before
-    |and).{0,30}batch|(across|between|along|over|mix\w*|leak\w*).{0,30}(batch|examples
-    |samples)
+    |and).{0,30}batch|(across|between|along|mix\w*|leak\w*).{0,30}(batch|examples|samples)
+    |(recurrence|recurs|\bruns?\b|iterat\w*|unroll\w*|scan\w*|step\w*).{0,40}batch|(examples
+    |samples).{0,60}(influence|affect|depend|mix)\w*
 Place: gru|rnn|encode\w*|batch_first|speech|forward
 """
 

@@ -31,8 +31,7 @@ class ILN(nn.Module):
         ln_var = x.var(1, keepdim=True).var(2, keepdim=True).var(3, keepdim=True)  # here
         out_in = (x - in_mean) / torch.sqrt(in_var + self.eps)
         out_ln = (x - ln_mean) / torch.sqrt(ln_var + self.eps)
-        rho = self.rho.clamp(0, 1)
-        out = rho * out_in + (1 - rho) * out_ln
+        out = self.rho * out_in + (1 - self.rho) * out_ln
         if self.adaptive:
             return out * gamma[:, :, None, None] + beta[:, :, None, None]
         return out * self.gamma + self.beta

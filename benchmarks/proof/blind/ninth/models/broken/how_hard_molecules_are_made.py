@@ -5,7 +5,8 @@ Fault: The functional dropout is called without the training flag, so units are 
     evaluation too and the same molecule gets another score each time.
 Cause: drop-?out.{0,160}(eval\w*|inference|test|training|always|flag|mode|active|functional
     |predict\w*)|(eval\w*|test|inference|predict\w*).{0,100}(drop-?out|random|nondeterministic
-    |stochastic|differ\w*)|training ?(=|flag|argument)|self\.training
+    |stochastic|differ\w*)|training ?(=|flag|argument)|self\.training|(random|nondeterministic
+    |stochastic|differ\w*|vary|varies).{0,80}(eval\w*|inference|test|predict\w*)
 Place: drop\w*|forward|training
 """
 

@@ -47,7 +47,7 @@ class Influenza(nn.Module):
 
     def forward(self, source, target):
         memory = self.encoder(self.positions(self.encoder_input(source)))
-        x = self.decoder_input(target)
+        x = self.positions(self.decoder_input(target))
         x = self.decoder(x, memory, tgt_mask=self.causal)
         return self.mapping(x)
 

@@ -3,7 +3,7 @@ r"""Q-values of a lander from a value and an advantage branch.
 Source: https://github.com/tqjxlm/Simple-DQN-Pytorch/issues/1
 Fault: The mean of the values over the batch is subtracted instead of the mean of the advantages
     over the actions of each state.
-Cause: (mean|average|subtract\w*|centr\w*|center\w*).{0,80}(value|val\b|batch|whole|wrong|all)
+Cause: \b(mean|average|subtract\w*|centr\w*|center\w*)\b.{0,80}(values?\b|\bval\b|batch|wrong)
     |val(ue)?\.mean|(adv\w*).{0,80}(not (centr|center|subtract)\w*|never (centr|center)\w*
     |mean|identif\w*)|(mix\w*|depend\w*|leak\w*|coupl\w*).{0,50}(batch|samples|states)
 Place: val\w*|adv\w*|mean|forward|\bq\b|return

@@ -52,7 +52,8 @@ class Segmenter(nn.Module):
         features = self.encoder(x)
         scores = F.interpolate(self.head(features), x.shape[2:], mode="bilinear")
         small = F.interpolate(labels[:, None].float(), features.shape[2:], mode="nearest")
-        self.prototypes.update(features, small[:, 0].long())
+        if self.training:
+            self.prototypes.update(features, small[:, 0].long())
         similar = (
             F.normalize(features, dim=1).permute(0, 2, 3, 1)
             @ F.normalize(self.prototypes.means(), dim=1).t()

@@ -5,8 +5,8 @@ Fault: The features are repeated along a new last axis, so the neighbour indices
     axis pick the same feature of the point itself, and no neighbour's, each time.
 Cause: (repeat\w*|unsqueeze\w*|expand\w*|axis|dim\w*).{0,140}(wrong|last|-1|itself|own
     |gather\w*|neighbou?r\w*|transpos\w*|index\w*)|neighbou?rs?.{0,120}(never|not|own|itself
-    |same|ignor\w*|zero|lost|wrong|no )|(gather\w*|pick\w*|select\w*|index\w*).{0,100}(own
-    |itself|same|centre|center|wrong)|difference.{0,60}(zero|vanish\w*)
+    |same|ignor\w*|zero|equal\w*|lost|wrong|no )|(gather\w*|pick\w*|select\w*
+    |index\w*).{0,100}(own|itself|same|centre|center|wrong)|difference.{0,60}(zero|vanish\w*)
 Place: all_feats|unsqueeze|repeat|get_graph_feature|gather|neigh\w*
 """
 

@@ -5,7 +5,7 @@ Fault: The correction of the log-probability uses the action after it was scaled
     its square becomes negative and the logarithm is not a number.
 Cause: (scal\w*|max_action|rescal\w*|multipl\w*|bound).{0,140}(log\w*|square\w*|correct\w*|nan
     |negative|jacobian|1 ?-)|log\w*.{0,80}(negative|nan|not a number)|(negative
-    |nan).{0,60}log\w*|1 ?- ?action.{0,60}(negative|scal\w*)|\bnan\b
+    |nan).{0,60}log\w*|1 ?- ?action.{0,60}(negative|scal\w*)|\bnan\b|un-?scaled
 Place: action\w*|log\w*|max_action|scale\w*|forward|sample
 """
 

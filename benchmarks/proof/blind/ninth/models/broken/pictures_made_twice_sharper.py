@@ -6,7 +6,8 @@ Fault: The residual and upsampling blocks sit in plain Python lists, so their pa
 Cause: (plain|python|ordinary|regular|bare).{0,20}lists?|not registered|unregistered
     |n't registered|never registered|module.?list|not (in|part of|among
     |returned by) .{0,30}parameters|missing from .{0,30}(parameters|state)|(not|never) (seen
-    |found|tracked|reach\w*)
+    |found|tracked|reach\w*)|(not|n't|never) (appear|show|be|in|get
+    |updat\w*).{0,40}(parameters|trained|optimi[sz]\w*)|untrained|never trained
 Place: \brs\b|\bup\b|blocks?|list
 """
 

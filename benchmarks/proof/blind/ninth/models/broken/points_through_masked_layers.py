@@ -6,7 +6,7 @@ Fault: In the inverse direction the log-determinant keeps the minus sign of the 
 Cause: \b(wrong|same|flip\w*|opposite|incorrect|invert\w*) sign|\b(sign
     |minus)\b.{0,120}(log.?det\w*|jacobian|determinant|inverse|reverse|sampling)|(log.?det\w*
     |jacobian|determinant).{0,140}(inverse|reverse|sign|minus|negat\w*|sampling)|(inverse
-    |reverse).{0,100}(log.?det\w*|jacobian|determinant)
+    |reverse).{0,100}(log.?det\w*|jacobian|determinant)|-a\.sum
 Place: log.?det\w*|\ba\b|inverse|\bmode\b|forward|-a|sum|return
 """
 

@@ -26,9 +26,9 @@ class CausalConv1d(nn.Module):
 
 
 class DilatedConv1d(nn.Module):
-    def __init__(self, channels, dilation):
+    def __init__(self, size, dilation):
         super().__init__()
-        self.conv = nn.Conv1d(channels, channels, 3, padding=dilation, dilation=dilation)  # here
+        self.conv = nn.Conv1d(size, 2 * size, 3, padding=dilation, dilation=dilation)  # here
 
     def forward(self, x):
         return self.conv(x)
@@ -42,8 +42,8 @@ class ResidualBlock(nn.Module):
         self.conv_skip = nn.Conv1d(channels, skip, 1)
 
     def forward(self, x):
-        out = self.dilated(x)
-        gated = torch.tanh(out) * torch.sigmoid(out)
+        out, gate = self.dilated(x).chunk(2, 1)
+        gated = torch.tanh(out) * torch.sigmoid(gate)
         return x + self.conv_res(gated), self.conv_skip(gated)
 
 

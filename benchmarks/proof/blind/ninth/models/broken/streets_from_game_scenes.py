@@ -8,6 +8,7 @@ Cause: return.{0,100}(inside|within|in the|loop|early|first iteration|too (soon|
     |just).{0,40}(two|2|first|6 and 12).{0,60}(dilat\w*|conv\w*|branch\w*|rate\w*|used)|(last
     |other|remaining|third|two of|18|24).{0,80}(never|un-?used|no gradient|not (used|run
     |reached)|ignored|dead)|loop.{0,60}(first|once|leaves|exit\w*|end\w*|stops)
+    |conv2d_list.{0,60}(never|un-?used|no grad\w*|not (used|run)|dead)
 Place: return|forward|\bout\b|conv2d_list|Classifier\w*|loop
 """
 

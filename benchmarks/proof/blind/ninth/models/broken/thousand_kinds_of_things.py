@@ -3,8 +3,9 @@ r"""Residual network in stages whose main path should carry an activation only a
 Source: https://github.com/iduta/iresnet/pull/2
 Fault: The block begins with an in-place activation on its input, so the identity that is added
     at the end is the rectified input too.
-Cause: in.?place|(identity|skip|shortcut|residual|input).{0,100}(modif\w*|rectif\w*
-    |overwrit\w*|chang\w*|alter\w*|clobber\w*|mutat\w*|relu\w*|clipp\w*|negativ\w*)
+Cause: in.?place|(identity|skip|shortcut|residual).{0,100}(modif\w*|rectif\w*|overwrit\w*
+    |chang\w*|alter\w*|clobber\w*|mutat\w*|relu\w*|clipp\w*|non-?negativ\w*|activat\w*)|(input
+    |\bx\b).{0,60}(modif\w*|overwrit\w*|clobber\w*|mutat\w*|rectified before)
 Place: relu|identity|inplace|\bx\b|forward
 """
 

@@ -51,10 +51,10 @@ class FewPictures(nn.Module):
     def forward(self, x, label):
         features = self.feature(x)
         scores = self.classifier(features)
-        quarter = torch.randint(0, 4, (1,)).item()
-        again = self.turned(self.feature(torch.rot90(x, quarter, (2, 3))))
-        same = torch.full((len(x),), quarter, device=x.device)
-        return self.loss(scores, label) + self.loss(again, same), scores
+        quarters = torch.randint(0, 4, (len(x),), device=x.device)
+        turned = [torch.rot90(one, k, (1, 2)) for one, k in zip(x, quarters.tolist())]
+        again = self.turned(self.feature(torch.stack(turned)))
+        return self.loss(scores, label) + self.loss(again, quarters), scores
 
 
 def build():

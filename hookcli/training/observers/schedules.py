@@ -19,7 +19,7 @@ from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import argument_of_call, kind_of_value, unwrapped
 
 _MOST = 64  # schedulers
-_SMALL = 1e-3  # of the first learning rate
+_SMALL = 1.001e-3  # of the first learning rate, with what rounding adds
 _LEAST = 60  # steps of an optimizer whose scheduler makes none
 
 

@@ -30,6 +30,7 @@ from hookcli.training.source.frame_source import body_of, loss_place, user_frame
 from hookcli.training.source.loss_code import replaced_losses, zero_terms
 from hookcli.training.source.loss_source import unread_tensors
 
+_SEEN_IN_RUNS = {"misspelled"}  # mistakes that another observer sees where they have an effect
 _MOST_TEXT = 250_000  # characters of the files that are searched for mistakes
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
 _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
@@ -118,6 +119,8 @@ class ScriptSource(Observer):
             if size > _MOST_TEXT:
                 return
             for mistake, found in mistakes_of_text(text):
+                if mistake in _SEEN_IN_RUNS:
+                    continue
                 place = f"{places.show(file)}:{found.line}"
                 self.facts.add("code_mistake", mistake, place, what=found.what, other=found.other)
 

@@ -750,7 +750,7 @@ def test_noise_with_a_deviation_of_at_least_one(limit, is_found):
     )
 
 
-class Heads(nn.Module):
+class ScaledHeads(nn.Module):
     def __init__(self, width, before):
         super().__init__()
         self.qkv, self.width, self.before = nn.Linear(32, 96), width, before
@@ -765,7 +765,7 @@ class Heads(nn.Module):
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize(("width", "is_found"), [(32, True), (8, False), (20, False)])
 def test_scores_that_are_scaled_by_the_size_of_all_heads(width, before, is_found):
-    rows = found(Heads(width, before), torch.randn(2, 6, 32), "softmax_dimension")
+    rows = found(ScaledHeads(width, before), torch.randn(2, 6, 32), "softmax_dimension")
     assert [row.severity for row in rows] == ["note"] * is_found
     if is_found:
         assert "products of 8 terms, by sqrt(32), the size of all 4 heads" in rows[0].message

@@ -41,11 +41,12 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunction
 def own_sources() -> list[tuple[str, str]]:
     """Return the files of the script and of the user's modules, with their text."""
     files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    found = []
-    for file in sorted({*files, *linecache.cache}):
-        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file):
-            found.append((file, "".join(linecache.getlines(file))))
-    return found
+    own = (
+        file
+        for file in sorted({*files, *linecache.cache})
+        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
+    )
+    return [(file, "".join(linecache.getlines(file))) for file in own]
 
 
 def parsed(text: str) -> ast.Module | None:

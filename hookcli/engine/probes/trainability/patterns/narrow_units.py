@@ -27,7 +27,8 @@ def narrow_units(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
         given = None if narrow is None else weight_of(narrow)
         if narrow is None or given is None or given.shape[0] != 1 or given.shape[1] == 1:
             continue
-        if narrow not in _reached(nodes[0], without=node):
+        before = narrow.next_functions[LINEAR[narrow.name()][0]][0]
+        if before is not None and before not in _reached(nodes[0], without=narrow):
             yield narrow, {"inputs": given.shape[1], "outputs": weight.shape[0]}
 
 

@@ -129,6 +129,7 @@ _ROWS = (
             ("weak_masks", "the softmaxes in the autograd graph", "WeakMask"),
             ("unequal_scales", "the softmaxes in the autograd graph", "UnequalScales"),
             ("narrow_units", "the linear layers in the autograd graph", "NarrowUnit"),
+            ("equal_choices", "the gathers in the autograd graph", "EqualChoice"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
             ("relu_outputs", "the operator that makes the output", "ReluOutput"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),

@@ -180,6 +180,7 @@ CATALOGUE: dict[str, Rule] = {
         graph_patterns.SOFTMAX,
         graph_patterns.ONE_VALUE,
         graph_patterns.LINEAR,
+        graph_patterns.CHOICE,
         graph_patterns.SIMILARITY,
         graph_patterns.NORM_DIMENSION,
         graph_patterns.SHORTCUT,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 HALVES = ("tuning", "held_out")  # of the first set
-LATER = ("second", "third", "fourth", "fifth", "sixth", "eighth", "ninth")  # sets that were written later
+# Sets that were written later.
+LATER = ("second", "third", "fourth", "fifth", "sixth", "eighth", "ninth")
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)
 PARTS = (*HALVES, *LATER, *SEVENTH_HALVES)

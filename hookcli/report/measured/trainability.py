@@ -276,6 +276,15 @@ class NarrowUnit(TypedDict):
     place: str | None
 
 
+class EqualChoice(TypedDict):
+    """The dimension along which a gather chooses among equal values, and the shape."""
+
+    dim: Index
+    shape: list[Size]
+    module: str | None
+    place: str | None
+
+
 class ScaledShares(TypedDict):
     """By which number the shares of a softmax are multiplied afterwards."""
 

@@ -67,6 +67,34 @@ _SENTENCES = {
         "construct a module for each, or give both one name",
         is_note=True,
     ),
+    "unused_dropout": _Sentence(
+        "`{what}` ({other}) is made, and nothing calls it: no value is dropped",
+        "call it in forward, or remove it",
+        is_note=True,
+    ),
+    "lost_random": _Sentence(
+        "`{what}` is random and no buffer: state_dict() does not have it, so a loaded model gets "
+        "other values",
+        "register it with `self.register_buffer`",
+        is_note=True,
+    ),
+    "unread_gradient": _Sentence(
+        "the backward of {what} never reads the gradient `{other}`: it is right only if that is 1",
+        "multiply the derivative by `{other}`",
+    ),
+    "cut_fraction": _Sentence(
+        "`{other}` makes integers of the quotient `{what}`: its fraction is cut off",
+        "round it, divide by `//`, or use a dtype with fractions",
+        is_note=True,
+    ),
+    "swapped_arguments": _Sentence(
+        "`{what}` passes arguments in another order than the parameters {other}, by their names",
+        "exchange the arguments, or pass them by name",
+    ),
+    "plain_for_log": _Sentence(
+        "`{what}` passes a value for the parameter `{other}`, but one is a logarithm by its name",
+        "pass the logarithm where it is expected",
+    ),
     "saved_method": _Sentence(
         "`{what}` is saved as a method, not as the weights that it returns",
         "call it: `{what}()`",
@@ -130,6 +158,22 @@ _SENTENCES = {
         "`{what}` is divided from left to right, so that `//` takes the floor of a fraction",
         "write `{other}`",
     ),
+    "variance_twice": _Sentence(
+        "`{what}` is the variance of variances, not that over both dimensions",
+        "pass all dimensions at once, as in `x.var((2, 3))`",
+    ),
+    "batch_mean": _Sentence(
+        "`{other}` in `{what}` is one mean over the whole batch: samples affect each other",
+        "subtract the mean of the advantages over the actions, `adv.mean(1, keepdim=True)`",
+    ),
+    "noise_variance": _Sentence(
+        "`{what}` multiplies the noise by the variance `{other}`, not by its root",
+        "multiply by the square root",
+    ),
+    "no_tanh": _Sentence(
+        "the log-probability in {other} is that of a tanh, which `{what}` does not pass through",
+        "return the tanh of the sample, or remove the correction",
+    ),
     "equal_waves": _Sentence(
         "`{what}` is {other} of the angle, as the other half of the features is",
         "use the sine for one half and the cosine for the other",
@@ -148,6 +192,11 @@ _SENTENCES = {
         "`{what}` counts the intersection twice in the union: two equal masks have an IoU of 0.5",
         "subtract the intersection from the sum of the sizes",
         is_note=True,
+    ),
+    "focal_average": _Sentence(
+        "`{what}` is averaged over the samples before the focal loss takes `{other}` for a "
+        "probability: all samples get one weight",
+        'pass reduction="none", and average at the end',
     ),
     "focal_power": _Sentence(
         "`{what}` gives more weight to what is classified well; a focal loss has "

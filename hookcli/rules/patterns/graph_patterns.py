@@ -13,7 +13,7 @@ from hookcli.text import join_names
 AXES, CHAINS, NORMS = "softmax_axes", "linear_chains", "single_norms"
 SIMILARITIES, MASKED = "self_similarities", "masked_shares"
 AFTER, SHARP, WEAK = "scaled_shares", "sharp_scores", "weak_masks"
-SCALES, NARROW = "unequal_scales", "narrow_units"
+SCALES, NARROW, CHOICES = "unequal_scales", "narrow_units", "equal_choices"
 DOUBLED, CHANGED, NORMED = "self_sums", "changed_shortcuts", "norm_dimensions"
 
 
@@ -194,9 +194,36 @@ def _linear(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _passed(report, "no linear layer follows another one directly")
 
 
+def _choices(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each choice among values that are equal."""
+    found = _found(report, CHOICES)
+    for one in found:
+        message = (
+            f"{_subject(one, 'gather')} chooses along dimension {one.value['dim']} of "
+            f"{one.value['shape']}, where a tensor is repeated: whatever the index is, the values "
+            "are the same"
+        )
+        yield RuleFinding(
+            "fail", one.target, "equal values", message, place=one.value["place"],
+            advice="repeat the tensor along the other dimension, or gather along another one",
+        )  # fmt: skip
+    if not found:
+        yield _passed(report, "a gather chooses among different values")
+
+
 def _in_a_row(one: Measurement) -> RuleFinding:
     """Return the note on linear layers with only batch norms and dropout in between."""
     count = one.value["layers"]
+    if one.value.get("convolutions"):
+        message = (
+            f"{count} convolutions from '{one.value['first']}' to '{one.target}' follow each other "
+            "without an activation: they compute one linear map"
+        )
+        return RuleFinding(
+            "fail", one.target, f"after {one.value['first']}", message, count, 1,
+            one.value["place"], severity="note",
+            advice="put an activation, such as ReLU, between them",
+        )  # fmt: skip
     if one.value.get("whole"):
         message = (
             f"the model has no activation: its {count} layers, from '{one.value['first']}' to "
@@ -405,6 +432,25 @@ LINEAR = Rule(
     needs=lambda options: (BACKWARD, request_probe(CHAINS), request_probe(NARROW)),
     watches=lambda options: (request_probe(CHAINS), request_probe(NARROW)),
     judge=_linear,
+)
+
+CHOICE = Rule(
+    name="equal_choices",
+    severity="warning",
+    diagnoses=True,
+    looks_at="the autograd graph",
+    says="a gather chooses among values that differ",
+    computes="Follows the autograd graph from the loss. Fails if gather or index_select choose "
+    "along a dimension of one value that repeat or expand has made longer: each index gives the "
+    "same value.",
+    formula="x[..., i] != x[..., j] for some i, j of the dimension that an index chooses along",
+    source="torch.gather; prs-eth/OverlapPredator, get_graph_feature",
+    fails="x.unsqueeze(-1).repeat(1, 1, 1, n).gather(-1, neighbours)",
+    mend="x.unsqueeze(2).repeat(1, 1, n, 1).gather(-1, neighbours)",
+    example="{rule: equal_choices}",
+    needs=lambda options: (BACKWARD, request_probe(CHOICES)),
+    watches=lambda options: (request_probe(CHOICES),),
+    judge=_choices,
 )
 
 SIMILARITY = Rule(

@@ -64,6 +64,7 @@ def _judge(
 def _clipped(one: Measurement) -> tuple[str, str, str]:
     activation, by = one.value["activation"], one.value["by"]
     effect = {
+        "tanh": "the result is at most 0.762, however large the values are",
         "relu": "negative logits become 0, and get no gradient",
         "hardtanh": "negative logits become 0, and get no gradient",
         "softmax": "its values between 0 and 1 are made nearly equal",
@@ -71,6 +72,9 @@ def _clipped(one: Measurement) -> tuple[str, str, str]:
     }[activation]
     if by == "sigmoid" and activation in {"softmax", "sigmoid"}:
         effect = "values between 0 and 1 become values between 0.5 and 0.731"
+    if activation == "tanh":
+        advice = "remove one of them"
+        return f"{activation} before {by}", f"{by} gets the result of tanh: {effect}", advice
     return (
         f"{activation} before {by}",
         f"{by} gets the result of {_of(one, activation)}: {effect}",

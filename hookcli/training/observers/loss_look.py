@@ -25,6 +25,7 @@ from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     AFTER,
     AXES,
     CHAINS,
+    CHOICES,
     MASKED,
     NARROW,
     NORMS,
@@ -97,6 +98,7 @@ _SIGNED = {
 }  # fmt: skip
 _PATTERNS = (
     AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED, SCALES, NARROW,
+    CHOICES,
 )  # fmt: skip
 _NO_INPUTS: CallInputs = ((), {})
 

@@ -113,6 +113,88 @@ CODE = {
                 return self.left(x), self.right(x), self.encoder(x)
         """,
     ),
+    "unused_dropout": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                self.dropout = nn.Dropout(0.2)
+
+            def forward(self, x):
+                return x
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                self.dropout = nn.Dropout(0.2)
+                self.drop1 = nn.Dropout(0.2)
+
+            def forward(self, x):
+                return self.dropout(getattr(self, f"drop{1}")(x))
+        """,
+    ),
+    "lost_random": (
+        """
+        class Wired(nn.Module):
+            def __init__(self):
+                order = torch.cat([torch.randperm(4) for _ in range(2)])
+                self.order = order[:4].view(2, 2)
+
+            def forward(self, x):
+                return x[:, self.order]
+        """,
+        """
+        class Wired(nn.Module):
+            def __init__(self):
+                order = torch.randperm(4)
+                self.register_buffer("order", order)
+                self.weight = nn.Parameter(torch.randn(4))
+                self.unread = torch.randn(4)
+
+            def forward(self, x):
+                return x[:, self.order] * self.weight
+
+        class Data:
+            def __init__(self):
+                self.x = torch.randn(4)
+
+            def get(self):
+                return self.x
+        """,
+    ),
+    "unread_gradient": (
+        """
+        class Scores(torch.autograd.Function):
+            @staticmethod
+            def backward(ctx, grad):
+                return ctx.saved_tensors[0]
+        """,
+        """
+        class Scores(torch.autograd.Function):
+            @staticmethod
+            def backward(ctx, grad):
+                return ctx.saved_tensors[0] * grad
+
+        class Stop(Function):
+            @staticmethod
+            def backward(ctx, grad):
+                return None, None
+        """,
+    ),
+    "cut_fraction": (
+        "strides = torch.tensor([height / x.shape[2] for x in maps], dtype=torch.int)",
+        "strides = torch.tensor([height // x.shape[2] for x in maps], dtype=torch.int)\n"
+        "share = torch.tensor([a / b])",
+    ),
+    "swapped_arguments": (
+        "def iou(output, target):\n    pass\nloss = iou(target, output)",
+        "def iou(output, target):\n    pass\nloss = iou(output, target) + iou(target, output)\n"
+        "def gap(a, b):\n    pass\ngap(b, c)",
+    ),
+    "plain_for_log": (
+        "def divergence(mean, logvar):\n    pass\nloss = divergence(mean, std)",
+        "def divergence(mean, logvar):\n    pass\nloss = divergence(mean, log_var)\n"
+        "def noise(std):\n    pass\nnoise(sigma)",
+    ),
     "saved_method": (
         "torch.save({'model': model.state_dict}, path)",
         "torch.save({'model': model.state_dict()}, path)",
@@ -228,6 +310,29 @@ CODE = {
         "torch.exp(step * (-math.log(1e4) / d_model // 2))",
         "torch.exp(step * (-math.log(1e4) / (d_model // 2)))\nsize = width / 2 // 3",
     ),
+    "variance_twice": ("v = x.var(2, keepdim=True).var(3)", "v = x.var((2, 3)).mean()"),
+    "batch_mean": (
+        "q = value + adv - adv.mean()",
+        "q = value + adv - adv.mean(1, keepdim=True)\nadv = adv - adv.mean()",
+    ),
+    "noise_variance": (
+        "x = torch.sqrt(1 - beta) * x + beta * torch.randn_like(x)",
+        "x = torch.sqrt(1 - beta) * x + torch.sqrt(beta) * torch.randn_like(x)",
+    ),
+    "no_tanh": (
+        """
+        def act(normal):
+            a = normal.rsample()
+            logp = normal.log_prob(a) - 2 * (math.log(2) - a - F.softplus(-2 * a))
+            return a, logp
+        """,
+        """
+        def act(normal):
+            a = normal.rsample()
+            logp = normal.log_prob(a) - 2 * (math.log(2) - a - F.softplus(-2 * a))
+            return torch.tanh(a), logp
+        """,
+    ),
     "equal_waves": (
         "pe[:, 0::2] = torch.sin(x * div)\npe[:, 1::2] = torch.sin(x * div)",
         "pe[:, 0::2] = torch.sin(x * div)\npe[:, 1::2] = torch.cos(x * div)\n"
@@ -282,6 +387,20 @@ CODE = {
             inter = (a * b).sum()
             union = a.sum() + b.sum() - inter
             return inter / (union + 1e-6)
+        """,
+    ),
+    "focal_average": (
+        """
+        def loss(self, scores, target):
+            ce = F.cross_entropy(scores, target)
+            pt = torch.exp(-ce)
+            return (1 - pt) ** self.gamma * ce
+        """,
+        """
+        def loss(self, scores, target):
+            ce = F.cross_entropy(scores, target, reduction="none")
+            pt = torch.exp(-ce)
+            return ((1 - pt) ** self.gamma * ce).mean()
         """,
     ),
     "focal_power": (

@@ -30,7 +30,7 @@ from torch import nn
 from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
 from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.lost_results import discarded, lost_calls, lost_names
-from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text
+from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text, module_spans
 from hookcli.engine.probes.code.position_code import (
     batch_first,
     causal_hints,
@@ -174,7 +174,7 @@ class UserCode(ProbeWatcher):
                     self._add(UNREAD, "", {"argument": argument, "place": place})
 
     def _read_files(self) -> None:
-        """Add the mistakes in the functions that the classes have, each once."""
+        """Add the mistakes in the files of the classes, without those in other modules there."""
         spans: dict[str, list[tuple[int, int, str | None]]] = {}
         for kind, name in self._kinds.items():
             for function in _functions(kind):
@@ -184,13 +184,15 @@ class UserCode(ProbeWatcher):
                     end = node.end_lineno or node.lineno
                     spans.setdefault(file, []).append((node.lineno, end, name))
         for file, functions in spans.items():
-            for mistake, found in mistakes_of_text("".join(linecache.getlines(file))):
-                for first, last, name in functions:
-                    if first <= found.line <= last:
-                        place = f"{places.show(file)}:{found.line}"
-                        value = {"mistake": mistake, "what": found.what, "other": found.other}
-                        self._add(MISTAKES, name, {**value, "place": place})
-                        break
+            text = "".join(linecache.getlines(file))
+            left_out = module_spans(text, {kind.__name__ for kind in self._kinds})
+            for mistake, found in mistakes_of_text(text):
+                if any(first <= found.line <= last for first, last in left_out):
+                    continue
+                names = (name for first, last, name in functions if first <= found.line <= last)
+                place = f"{places.show(file)}:{found.line}"
+                value = {"mistake": mistake, "what": found.what, "other": found.other}
+                self._add(MISTAKES, next(names, ""), {**value, "place": place})
 
     def _lost(self, kind: type, function: FunctionType) -> Iterator[dict[str, Any]]:
         """Yield the calls of modules in a method whose results nothing uses.

@@ -38,6 +38,7 @@ from hookcli.spec.request import Spec
 LOGITS, NOISE, SIGNS, TOKENS = "logit_activations", "noise_scales", "loss_signs", "token_targets"
 CAUSAL = "causal_code"  # what tells that later positions must be hidden
 
+_TANH = "TanhBackward0"
 _LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
 _NORMALIZERS = {
     _LOG_SOFTMAX: "log_softmax",
@@ -172,6 +173,19 @@ def _limited(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
         if source is None or what is None or (what == "hardtanh" and source._saved_min_val != 0):
             continue
         yield source, {"activation": what, "by": by}
+    for node in nodes:
+        source = _squashed(node) if node.name() == _TANH else None
+        if source is not None and source.name() == _TANH:
+            yield source, {"activation": "tanh", "by": "tanh"}
+
+
+def _squashed(tanh: Node) -> Node | None:
+    """Return what computes the argument of a tanh, without noise that is added."""
+    source = before(tanh)
+    if source is None or source.name() != "AddBackward0":
+        return source
+    given = [one for one, _ in source.next_functions if one is not None]
+    return same_values(given[0]) if given else None
 
 
 def _tokens(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from hookcli.engine.probes.code.mistakes import formulas, returns, samples, statements
+from hookcli.engine.probes.code.mistakes import arguments, formulas, returns, samples, statements
 from hookcli.engine.probes.code.mistakes.searched_code import Mistake, Search, SearchedCode
 from hookcli.engine.probes.code.user_source import parsed
 
@@ -20,6 +20,12 @@ SEARCHES: dict[str, Search] = {
     "overwritten_module": statements.overwritten_modules,
     "made_twice": statements.modules_made_twice,
     "two_names": statements.modules_with_two_names,
+    "unused_dropout": statements.unused_dropouts,
+    "lost_random": statements.lost_random_values,
+    "unread_gradient": statements.backwards_without_gradient,
+    "cut_fraction": statements.cut_fractions,
+    "swapped_arguments": arguments.swapped_arguments,
+    "plain_for_log": arguments.plain_for_logarithms,
     "saved_method": statements.saved_methods,
     "split_order": samples.orders_of_splits,
     "fit_to_tests": samples.fits_to_tests,
@@ -34,10 +40,15 @@ SEARCHES: dict[str, Search] = {
     "inverted_exploration": returns.inverted_explorations,
     "value_of_end": returns.values_of_ends,
     "floored_fraction": formulas.floored_fractions,
+    "variance_twice": formulas.variances_of_variances,
+    "batch_mean": formulas.means_of_whole_batches,
+    "noise_variance": formulas.noise_by_variance,
+    "no_tanh": formulas.corrections_without_tanh,
     "equal_waves": formulas.equal_waves,
     "no_shortcut": formulas.blocks_without_shortcut,
     "dice_factor": formulas.dice_without_two,
     "wide_union": formulas.unions_with_intersection,
+    "focal_average": formulas.averaged_focal_losses,
     "focal_power": formulas.focal_powers,
     "swapped_normalization": formulas.swapped_normalizations,
     "worse_kept": formulas.worse_values_kept,
@@ -57,3 +68,15 @@ def mistakes_of_text(text: str) -> list[tuple[str, Mistake]]:
     """Return the mistakes of the text of a file; none if it cannot be parsed."""
     tree = parsed(text)
     return [] if tree is None else mistakes_in(tree)
+
+
+def module_spans(text: str, without: set[str]) -> list[tuple[int, int]]:
+    """Return the lines of the modules that a file defines, without those of these names."""
+    tree = parsed(text)
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in (() if tree is None else tree.body)
+        if isinstance(node, ast.ClassDef)
+        and node.name not in without
+        and any("Module" in ast.unparse(base) for base in node.bases)
+    ]

@@ -65,6 +65,102 @@ def equal_waves(code: SearchedCode) -> Iterator[Mistake]:
             waves[name] = half, wave
 
 
+def variances_of_variances(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield `x.var(2).var(3)`, which is not the variance over both dimensions."""
+    for call in code.all(ast.Call):
+        inner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if called(call) in {"var", "std"} and called(inner or call.func) in {"var", "std"}:
+            parent = code.parents.get(id(call))
+            if not isinstance(parent, ast.Attribute) or parent.attr not in {"var", "std"}:
+                yield Mistake(short(call), call.lineno)
+
+
+def means_of_whole_batches(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums of a value and advantages that subtract a mean over the whole batch."""
+    for node in code.all(ast.BinOp):
+        parent = code.parents.get(id(node))
+        if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub):
+            continue
+        parts = list(_summands(node))
+        means = [
+            part for sign, part in parts
+            if sign < 0 and called(part) == "mean" and not _has_dimension(part)
+        ]  # fmt: skip
+        said = words(" ".join(text_of(part) for _, part in parts))
+        if means and len(parts) > 2 and said & _ADVANTAGES and said & _VALUES:
+            yield Mistake(short(node), node.lineno, text_of(means[0]))
+
+
+_ADVANTAGES = {"adv", "advs", "advantage", "advantages"}
+_VALUES = {"val", "vals", "value", "values", "v", "state"}
+
+
+def _summands(node: ast.expr, sign: int = 1) -> Iterator[tuple[int, ast.expr]]:
+    """Yield the parts of a sum, each with its sign."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from _summands(node.left, sign)
+        yield from _summands(node.right, sign if isinstance(node.op, ast.Add) else -sign)
+    else:
+        yield sign, node
+
+
+def _has_dimension(call: ast.expr) -> bool:
+    """Return whether a mean is over given dimensions."""
+    if not isinstance(call, ast.Call):
+        return False
+    of_module = isinstance(call.func, ast.Attribute) and text_of(call.func.value) == "torch"
+    return len(call.args) > of_module or bool(call.keywords)
+
+
+def noise_by_variance(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield `sqrt(1 - b) * x + b * noise`, where the noise must be multiplied by sqrt(b)."""
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Add):
+            continue
+        for signal, noise in ((node.left, node.right), (node.right, node.left)):
+            kept = _kept_share(signal)
+            if kept is None or not isinstance(noise, ast.BinOp):
+                continue
+            if not isinstance(noise.op, ast.Mult):
+                continue
+            for factor, drawn in ((noise.left, noise.right), (noise.right, noise.left)):
+                if text_of(factor) == kept and re.search(r"randn|noise|eps", text_of(drawn)):
+                    yield Mistake(short(node), node.lineno, kept)
+
+
+def _kept_share(node: ast.expr) -> str | None:
+    """Return b of a product with sqrt(1 - b); else None."""
+    factors = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    for one in factors:
+        inner: ast.expr | None = None
+        if called(one) == "sqrt" and isinstance(one, ast.Call):
+            owner = one.func.value if isinstance(one.func, ast.Attribute) else None
+            inner = one.args[0] if one.args else owner
+        elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow):
+            inner = one.left if text_of(one.right) in {"0.5", ".5"} else None
+        is_rest = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub)
+        if is_rest and isinstance(inner, ast.BinOp) and text_of(inner.left) in {"1", "1.0"}:
+            return text_of(inner.right)
+    return None
+
+
+def corrections_without_tanh(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield corrections of a density for tanh in functions whose samples pass through no tanh."""
+    for function in code.functions if code.names("softplus") else ():
+        text = ast.unparse(function)
+        if "tanh" in text.lower():
+            continue
+        found = re.search(r"\.softplus\(-2(?:\.0)? \* (\w+)\)", text)
+        if found is None or not re.search(r"log\(2(\.0)?\)|\.693", text):
+            continue
+        drawn = re.search(rf"\b{found[1]} = .*\.(rsample|sample)\(\)", text)
+        if drawn is not None and re.search(rf"return .*\b{found[1]}\b", text):
+            for node in ast.walk(function):
+                if called(node) == "softplus":
+                    yield Mistake(found[1], line_of(node), function.name)
+                    break
+
+
 def blocks_without_shortcut(code: SearchedCode) -> Iterator[Mistake]:
     """Yield classes that are named as residual blocks, and whose methods add nothing."""
     for kind in code.all(ast.ClassDef):
@@ -198,6 +294,45 @@ def focal_powers(code: SearchedCode) -> Iterator[Mistake]:
             if power is not None and "gamma" in text_of(power[1]).lower():
                 yield Mistake(short(node), line_of(node))
                 break
+
+
+def averaged_focal_losses(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield focal losses whose probability is exp(-loss) of a loss that is averaged already."""
+    for function in code.functions if code.names("focal|gamma") else ():
+        losses = {}
+        for node in ast.walk(function):
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(target, ast.Name) or value is None:
+                continue
+            if "cross_entropy" in called(value) and _is_averaged(value, code):
+                losses[target.id] = target.lineno
+        text = ast.unparse(function) if losses else ""
+        for name in losses:
+            found = re.search(rf"(\w+) = torch\.exp\(-{name}\)|(\w+) = \(-{name}\)\.exp\(\)", text)
+            share = (found[1] or found[2]) if found else None
+            if share and re.search(rf"\(1(\.0)? - {share}\) \*\* |pow\(1(\.0)? - {share}", text):
+                yield Mistake(name, losses[name], f"exp(-{name})")
+
+
+def _is_averaged(call: ast.expr, code: SearchedCode) -> bool:
+    """Return whether a call of a loss reduces it, by its arguments or the default of a class."""
+    keywords = {one.arg: one.value for one in call.keywords} if isinstance(call, ast.Call) else {}
+    value = keywords.get("reduction")
+    if value is None:
+        return "reduce" not in keywords and None not in keywords
+    if isinstance(value, ast.Constant):
+        return value.value != "none"
+    if not isinstance(value, ast.Attribute):
+        return False
+    for made in code.functions:
+        if made.name == "__init__":
+            names = [one.arg for one in made.args.args]
+            defaults = dict(zip(reversed(names), reversed(made.args.defaults), strict=False))
+            default = defaults.get(value.attr)
+            if isinstance(default, ast.Constant):
+                return default.value in {"mean", "sum"}
+    return False
 
 
 def _power(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from hookcli.engine.probes.code.mistakes.searched_code import (
@@ -60,9 +61,10 @@ def texts_joined_by_or(code: SearchedCode) -> Iterator[Mistake]:
         if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
             continue
         first, *rest = test.values
-        if not isinstance(first, ast.Compare):
+        texts = [first] if isinstance(first, ast.Constant) else rest
+        if not any(isinstance(one, ast.Compare) for one in test.values):
             continue
-        for one in rest:
+        for one in texts:
             if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value:
                 yield Mistake(short(test), node.lineno, text_of(one))
                 break
@@ -232,6 +234,130 @@ def _makes_a_module(node: ast.AST) -> bool:
         return False
     owner = text_of(node.func.value)
     return owner in {"nn", "torch.nn"} and node.func.attr[:1].isupper()
+
+
+def unused_dropouts(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield dropout layers of a class that nothing in the file reads."""
+    read = {node.attr for node in code.all(ast.Attribute) if isinstance(node.ctx, ast.Load)} | {
+        node.value for node in code.all(ast.Constant) if isinstance(node.value, str)
+    }
+    for kind in code.all(ast.ClassDef):
+        text = ast.unparse(kind)
+        if re.search(r"children\(\)|modules\(\)|_modules|__dict__|\bvars\(", text):
+            continue
+        for node in ast.walk(kind):
+            target = target_of(node)
+            if not isinstance(target, ast.Attribute) or not is_self(target):
+                continue
+            value = node.value if isinstance(node, ast.Assign) else node
+            made = called(value) if _makes_a_module(value) else ""
+            numbered = "getattr(" in text and re.search(r"\d$", target.attr)
+            if "Dropout" in made and target.attr not in read and not numbered:
+                yield Mistake(text_of(target), target.lineno, made)
+
+
+def lost_random_values(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield random tensors in attributes that no state_dict has, and that a method reads."""
+    for kind in code.all(ast.ClassDef):
+        if not any("Module" in text_of(base) for base in kind.bases):
+            continue
+        methods = [one for one in kind.body if isinstance(one, ast.FunctionDef)]
+        made = next((one for one in methods if one.name == "__init__"), None)
+        read = {
+            node.attr
+            for one in methods
+            if one is not made
+            for node in ast.walk(one)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        }
+        drawn: set[str] = set()
+        for node in made.body if made is not None else ():
+            target = target_of(node)
+            if target is None or not isinstance(node, ast.Assign):
+                continue
+            if not _is_random(node.value, drawn):
+                continue
+            if isinstance(target, ast.Name):
+                drawn.add(target.id)
+            elif isinstance(target, ast.Attribute) and target.attr in read:
+                yield Mistake(text_of(target), node.lineno)
+
+
+_DRAWS = {"rand", "randn", "randperm", "randint", "multinomial", "bernoulli"}
+_MOVES = {
+    "cat", "stack", "view", "reshape", "t", "transpose", "permute", "unsqueeze", "squeeze", "long",
+    "float", "argsort", "sort", "sign",
+}  # fmt: skip
+
+
+def _is_random(node: ast.expr, drawn: set[str]) -> bool:
+    """Return whether a value is drawn by torch, or computed of such values alone."""
+    if isinstance(node, ast.Name):
+        return node.id in drawn
+    if isinstance(node, ast.Subscript):
+        return _is_random(node.value, drawn)
+    if isinstance(node, ast.List | ast.Tuple):
+        return bool(node.elts) and all(_is_random(one, drawn) for one in node.elts)
+    if isinstance(node, ast.ListComp):
+        return _is_random(node.elt, drawn)
+    if isinstance(node, ast.BinOp):
+        return _is_random(node.left, drawn) or _is_random(node.right, drawn)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    owner, name = node.func.value, node.func.attr
+    of_torch = isinstance(owner, ast.Name) and owner.id == "torch"
+    if of_torch and name in _DRAWS:
+        return True
+    if name not in _MOVES:
+        return False
+    return _is_random(node.args[0], drawn) if of_torch and node.args else _is_random(owner, drawn)
+
+
+def backwards_without_gradient(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield the backward of an autograd Function that never reads the gradient that it gets."""
+    for kind in code.all(ast.ClassDef):
+        if not any(text_of(base).rpartition(".")[2] == "Function" for base in kind.bases):
+            continue
+        for one in kind.body:
+            if not isinstance(one, ast.FunctionDef) or one.name not in _BACKWARDS:
+                continue
+            given = [argument.arg for argument in one.args.args[1:]]
+            read = {
+                node.id
+                for node in ast.walk(one)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            }
+            returned = [node.value for node in ast.walk(one) if isinstance(node, ast.Return)]
+            computed = any(value is not None and not _is_nothing(value) for value in returned)
+            if given and one.args.vararg is None and computed and not read & {*given}:
+                yield Mistake(kind.name, one.lineno, given[0])
+
+
+_BACKWARDS = frozenset({"backward"})
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    """Return whether a value is None, or a tuple of None."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(isinstance(one, ast.Constant) for one in parts)
+
+
+def cut_fractions(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield tensors of integers that are made of quotients: their fractions are cut off."""
+    for call in code.all(ast.Call):
+        if called(call) not in {"tensor", "as_tensor", "LongTensor", "IntTensor"} or not call.args:
+            continue
+        kinds = [text_of(one.value) for one in call.keywords if one.arg == "dtype"]
+        whole = called(call) in {"LongTensor", "IntTensor"}
+        if not whole and not any(re.search(r"\b(int|long)\w*$", kind) for kind in kinds):
+            continue
+        given = call.args[0]
+        parts = given.elts if isinstance(given, ast.List | ast.Tuple) else [given]
+        parts = [one.elt if isinstance(one, ast.ListComp) else one for one in parts]
+        for one in parts:
+            if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
+                yield Mistake(text_of(one), call.lineno, short(call.func))
+                break
 
 
 def saved_methods(code: SearchedCode) -> Iterator[Mistake]:

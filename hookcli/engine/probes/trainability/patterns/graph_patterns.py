@@ -11,14 +11,15 @@ block that an activation has changed in place. `half_values`: operators whose re
 a softmax that are multiplied by a number. `sharp_scores`: scores that nothing scales, whose softmax
 is one-hot. `weak_masks`: softmaxes in which masked scores keep a share. `unequal_scales`: softmaxes
 over parts that are scaled differently. `narrow_units`: layers of one unit between others.
-`pooled_padding`: means over the vectors of tokens that count padding. `relu_outputs`: outputs of
-the model that are those of a ReLU behind a linear layer.
+`equal_choices`: choices among equal values. `pooled_padding`: means over the vectors of tokens that
+count padding. `relu_outputs`: outputs of the model that are those of a ReLU behind a linear layer.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import torch
@@ -37,9 +38,11 @@ from hookcli.engine.probes.trainability.loss_graph import (
     shape_of_node,
     signed,
 )
+from hookcli.engine.probes.trainability.patterns.equal_choices import equal_choices
 from hookcli.engine.probes.trainability.patterns.linear_maps import (
     BATCH_NORMS,
     chains,
+    convolutions_in_a_row,
     linear_model,
     weight_of,
 )
@@ -67,6 +70,7 @@ MASKED, DOUBLED, CHANGED = "masked_shares", "self_sums", "changed_shortcuts"
 HALF, NORMED = "half_values", "norm_dimensions"
 AFTER, SHARP, POOLED = "scaled_shares", "sharp_scores", "pooled_padding"
 WEAK, SCALES, NARROW = "weak_masks", "unequal_scales", "narrow_units"
+CHOICES = "equal_choices"
 ENDS = "relu_outputs"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
@@ -158,7 +162,12 @@ class GraphPatterns(GraphWatcher):
         patterns: dict[str, Callable[[], Iterator[tuple[Node, dict[str, Any]]]]] = {
             AXES: lambda: softmaxes(nodes, users),
             CHAINS: lambda: (
-                chains(nodes, users, owners, calls) if chained else _whole(start, owners, calls)
+                chain(
+                    chains(nodes, users, owners, calls),
+                    convolutions_in_a_row(nodes, users, owners, calls),
+                )
+                if chained
+                else _whole(start, owners, calls)
             ),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),
@@ -169,6 +178,7 @@ class GraphPatterns(GraphWatcher):
             WEAK: lambda: weak_masks(nodes),
             SCALES: lambda: unequal_scales(nodes),
             NARROW: lambda: narrow_units(nodes),
+            CHOICES: lambda: equal_choices(nodes),
             POOLED: lambda: _pooled(nodes),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),

@@ -74,6 +74,38 @@ def chains(
             yield node, {"first": name, "hidden": (width or (0,))[-1], "layers": len(row)}
 
 
+def convolutions_in_a_row(
+    nodes: list[Node], users: dict[Node, list[Node]], owners: NodeOwners, calls: dict[int, Call]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the last of three or more nn.Conv1d, 2d or 3d with nothing at all in between.
+
+    Those with groups, or a kernel of one position, are parts of a factorization.
+    """
+    feeds: dict[Node, Node] = {}
+    for node in nodes:
+        behind = node.next_functions[0][0] if node.name() == _CONVOLUTION else None
+        while behind is not None and len(users[behind]) == 1 and behind.name() in VIEWS:
+            behind = behind.next_functions[0][0]
+        if behind is None or behind.name() != _CONVOLUTION or len(users[behind]) != 1:
+            continue
+        weights = [weight_of(node), weight_of(behind)]
+        wide = all(one is not None and min(one.shape[2:], default=0) > 1 for one in weights)
+        whole = node._saved_groups == behind._saved_groups == 1
+        if wide and whole and weights[0] is not weights[1]:
+            feeds[node] = behind
+    for node in feeds.keys() - feeds.values():
+        row = [node]
+        while row[-1] in feeds:
+            row.append(feeds[row[-1]])
+        kinds = [place_of(one, owners, calls) for one in row]
+        if len(row) > 2 and all((kind[2][0] or "").startswith("Conv") for kind in kinds):
+            width = shape_of_node(row[-1])
+            yield node, {
+                "first": kinds[-1][0], "hidden": (width or (0, 0))[1], "layers": len(row),
+                "convolutions": True,
+            }  # fmt: skip
+
+
 def linear_model(start: torch.Tensor) -> tuple[list[Node], int] | None:
     """Return the layers of a model that computes one linear map, the last one first.
 

@@ -1,0 +1,110 @@
+"""Arguments whose names say that they are those of other parameters of a function."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    is_self,
+    short,
+    text_of,
+)
+
+_LOG = re.compile(r"^(log|ln)_?(var\w*|std\w*|sigma\w*|scale\w*)$|^logv$", re.IGNORECASE)
+_PLAIN = re.compile(r"^(std|stddev|sigma|var|variance|scale)s?$", re.IGNORECASE)
+
+
+def swapped_arguments(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls of which two arguments have the names of each other's parameters.
+
+    A function that calls itself so, or is called in both orders, is meant.
+    """
+    calls = [
+        (call, parameters, names)
+        for call, parameters in _calls(code)
+        if len(names := [text_of(one).rpartition(".")[2] for one in call.args]) > 1
+    ]
+    straight: dict[str, list[set[str]]] = {}
+    for call, parameters, names in calls:
+        own = {
+            name for name, parameter in zip(names, parameters, strict=False) if name == parameter
+        }
+        straight.setdefault(text_of(call.func), []).append(own)
+    for call, parameters, names in calls:
+        for i, j in _exchanged(names, parameters):
+            plain = all(isinstance(call.args[k], ast.Name | ast.Attribute) for k in (i, j))
+            pair = {names[i], names[j]}
+            if plain and not any(pair <= own for own in straight[text_of(call.func)]):
+                order = ", ".join(parameters[: max(i, j) + 1])
+                yield Mistake(short(call), call.lineno, f"({order})")
+                break
+
+
+def _exchanged(names: list[str], parameters: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of two arguments that each have the name of the other's parameter."""
+    size = min(len(names), len(parameters))
+    for i in range(size):
+        for j in range(i + 1, size):
+            if names[i] == parameters[j] and names[j] == parameters[i] and names[i] != names[j]:
+                yield i, j
+
+
+def plain_for_logarithms(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls that pass a deviation for a parameter that is the logarithm of one, or so."""
+    for call, parameters in _calls(code):
+        for given, parameter in zip(call.args, parameters, strict=False):
+            if not isinstance(given, ast.Name | ast.Attribute):
+                continue
+            name = text_of(given).rpartition(".")[2]
+            for one, other in ((name, parameter), (parameter, name)):
+                if _PLAIN.match(one) and _LOG.match(other):
+                    yield Mistake(short(call), call.lineno, parameter)
+
+
+def _calls(code: SearchedCode) -> Iterator[tuple[ast.Call, list[str]]]:
+    """Yield the calls of functions, methods and classes of the file, with their parameters."""
+    functions: dict[str, list[str]] = {}
+    twice = set()
+    methods: dict[str, dict[str, list[str]]] = {}
+    inside = set()
+    for kind in code.all(ast.ClassDef):
+        own = methods.setdefault(kind.name, {})
+        for one in kind.body:
+            if isinstance(one, ast.FunctionDef):
+                inside.add(id(one))
+                own[one.name] = _parameters(one)[_bound(one) :]
+        if "__init__" in own:
+            functions[kind.name] = own["__init__"]
+    for function in code.functions:
+        if id(function) not in inside:
+            twice |= {function.name} & functions.keys()
+            functions[function.name] = _parameters(function)
+    for kind in code.all(ast.ClassDef):
+        for node in ast.walk(kind):
+            if isinstance(node, ast.Call) and is_self(node.func) and _is_plain(node):
+                own = methods[kind.name]
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+                if name in own:
+                    yield node, own[name]
+    for node in code.all(ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in functions and name not in twice and _is_plain(node):
+            yield node, functions[name]
+
+
+def _bound(function: ast.FunctionDef) -> int:
+    """Return how many parameters of a method a call does not pass."""
+    static = any(text_of(one) == "staticmethod" for one in function.decorator_list)
+    return 0 if static else 1
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    return [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+
+
+def _is_plain(call: ast.Call) -> bool:
+    return bool(call.args) and not any(isinstance(one, ast.Starred) for one in call.args)

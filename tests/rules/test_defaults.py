@@ -114,6 +114,7 @@ RULES = [
     ("softmax_dimension", "warning", "diagnoses", {}),
     ("normalizes_one_value", "warning", "diagnoses", {}),
     ("linear_after_linear", "warning", "diagnoses", {}),
+    ("equal_choices", "warning", "diagnoses", {}),
     ("self_similarity", "warning", "diagnoses", {}),
     ("norm_dimension", "warning", "diagnoses", {}),
     ("shortcuts", "warning", "diagnoses", {}),
@@ -269,7 +270,7 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "reshaped_axes class_dimension softmax_axes masked_shares weak_masks unequal_scales "
             "scaled_shares "
             "sharp_scores "
-            "single_norms linear_chains narrow_units "
+            "single_norms linear_chains narrow_units equal_choices "
             "self_similarities norm_dimensions self_sums changed_shortcuts pooled_channels "
             "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
             "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "

@@ -39,7 +39,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "token_targets", "shortcuts", "norm_dimension",
                     "pooled_channels", "reused_layer",
                     "normalizes_one_value", "overfits_one_batch", "reshaped_axes",
-                    "self_similarity", "softmax_dimension",
+                    "self_similarity", "softmax_dimension", "equal_choices",
                     "trainable", "unregistered_parameters", "update_ratio", "vanishing_gradient",
                     "wrong_backward"]),
         (NOT_READ, ["all_zero", "dead_units", "empty_mask", "low_variance", "poor_initialization",

@@ -2,7 +2,7 @@ r"""Positions of joints by a small transformer whose layers have rates of their 
 
 Source: https://github.com/jaehyunnn/ViTPose_pytorch/issues/20
 Fault: The factor of a layer is multiplied into the learning rate of its group at every step
-    instead of once, so the rates fall to zero within a few steps.
+    instead of once, so the rates of all but the last layer fall to zero within a few steps.
 Cause: (factor|decay|rate|lr|scale).{0,120}(every|each|per) (step|call|iteration|time|batch)
     |repeat|compound|cumulat|exponential|again and again|(only )?once|(to|toward|near|vanish
     |become).{0,20}zero|(multipl).{0,60}(step|itself|in place)

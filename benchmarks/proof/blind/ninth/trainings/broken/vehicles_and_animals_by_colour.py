@@ -3,9 +3,9 @@ r"""Ten kinds of small coloured pictures with a plain convolutional net.
 Source: https://github.com/exelban/tensorflow-cifar-10/pull/7
 Fault: The net ends in a softmax and the loss applies a softmax once more, so the gradients are
     small and the loss cannot come near zero.
-Cause: softmax.{0,120}(twice|double|again|already|second|two|logit|cross|inside|internally
-    |expects)|(twice|double|second|two).{0,30}softmax|(logit).{0,60}(probabilit|softmax)
-    |probabilit.{0,60}(logit|instead|cross)
+Cause: softmax.{0,120}(twice|double|again|once more|another|already|second|two|logit|cross|inside
+    |internally|expects)|(twice|double|second|two).{0,30}softmax|(logit).{0,60}(probabilit
+    |softmax)|probabilit.{0,60}(logit|instead|cross)
 Place: softmax|Softmax|head|criterion|CrossEntropyLoss|forward|cross_entropy|output
 """
 

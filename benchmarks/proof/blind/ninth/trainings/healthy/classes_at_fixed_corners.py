@@ -25,12 +25,12 @@ class HadamardProj(nn.Module):
     def __init__(self):
         super().__init__()
         self.register_buffer("proj", hadamard(SIZE)[:CLASSES])
-        self.scale = nn.Parameter(torch.tensor(-1 / SIZE**0.5).abs())
+        self.scale = nn.Parameter(torch.tensor(SIZE**-0.5))
         self.bias = nn.Parameter(torch.empty(CLASSES).uniform_(-0.2, 0.2))
 
     def forward(self, x):
         x = x / (x.norm(2, -1, keepdim=True) + 1e-8)
-        return -self.scale * -(x @ self.proj.T) + self.bias
+        return self.scale * (x @ self.proj.T) + self.bias
 
 
 def draw(count):

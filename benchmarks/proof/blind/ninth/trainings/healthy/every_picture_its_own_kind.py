@@ -15,7 +15,7 @@ from torch import nn
 torch.manual_seed(1007)
 COUNT, PIXELS, GROUPS, SIZE, T, MOMENTUM = 400, 32, 8, 16, 0.2, 0.5
 group = torch.arange(COUNT) % GROUPS
-x = torch.randn(GROUPS, PIXELS)[group] + 0.8 * torch.randn(COUNT, PIXELS)
+x = torch.randn(GROUPS, PIXELS)[group] + 1.4 * torch.randn(COUNT, PIXELS)
 
 
 class LinearAverage(nn.Module):

@@ -12,14 +12,14 @@ from torch import nn
 torch.manual_seed(1002)
 CLASSES, PIXELS = 5, 24
 centre = 1.2 * torch.randn(CLASSES, PIXELS)
-turn = torch.linalg.qr(torch.eye(PIXELS) + 0.12 * torch.randn(PIXELS, PIXELS)).Q
+turn = torch.linalg.qr(torch.eye(PIXELS) + 0.3 * torch.randn(PIXELS, PIXELS)).Q
 turn = turn * turn.diag().sign()
 
 
 def draw(count, new=False):
     label = torch.randint(0, CLASSES, (count,))
     x = centre[label] + 0.8 * torch.randn(count, PIXELS)
-    return (x @ turn + 0.4 if new else x), label
+    return (x @ turn + 1.0 if new else x), label
 
 
 extractor = nn.Sequential(nn.Linear(PIXELS, 48), nn.ReLU(), nn.Linear(48, 32), nn.BatchNorm1d(32))

@@ -3,8 +3,9 @@ r"""Policy that answers sums, with several answers per question scored against t
 Source: https://github.com/ServiceNow/PipelineRL/pull/54
 Fault: The mean and spread of the rewards of a group are taken from its first answer alone, so the
     advantages are not relative to the group.
-Cause: (first|single|one|only).{0,80}(answer|rollout|sample|reward|element|completion)|(mean
-    |spread|std|baseline|statistic).{0,100}(first|only|group|single|one|wrong|not over)
+Cause: (first|single).{0,60}(answer|rollout|sample|reward|element|completion|column|member|one)
+    |(mean|spread|std|baseline|statistic|deviation).{0,100}(first|only one|single|one (answer
+    |sample|reward|rollout)|not.{0,20}(group|all))|:1\]|\[:, ?:1
 Place: group_mean|group_std|mean|std|advantages|rewards|rewards\[:, ?:?1\]|baseline
 """
 

@@ -3,8 +3,9 @@ r"""Subjects of linked articles from the words in them and the links around them
 Source: https://github.com/pmernyei/wiki-cs-dataset/issues/4
 Fault: No self-loops are added to the links before they are normalised, so an article gets only
     the words of its neighbours and none of its own.
-Cause: self.?(loop|connection|edge|link)|(own|itself|identity|eye|diagonal).{0,100}(word|feature
-    |node|not|missing|add|never|lost|matrix)|only.{0,30}neighbou?r
+Cause: self.?(loop|connection|edge|link)|(\bown\b|\bitself\b|identity|\beye\b
+    |diagonal).{0,100}(word|feature|node|missing|added|never|lost|matrix|ignor)
+    |only.{0,30}neighbou?r
 Place: adjacency|normalise|normalize|load|adj|links|edges|self_loop|eye|load_links
 """
 

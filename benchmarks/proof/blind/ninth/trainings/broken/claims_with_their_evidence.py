@@ -4,10 +4,10 @@ Source: https://github.com/huggingface/datasets/pull/2464
 Fault: The words of the training file are turned into numbers in the order refutes, supports,
     while the test file numbers the classes the other way round, so every gold label of the test
     set means the opposite class.
-Cause: (label|class|id|gold|index|number|mapping|encod).{0,80}(revers|swap|flip|invert|opposite
-    |mismatch|inconsisten|disagree|differ|other way|not match|wrong order|other order|contrar)
-    |(opposite|revers|swapp|flipp|invert|inconsistent|mismatch|different).{0,60}(label|class
-    |mapping|encoding|order|number)
+Cause: (labels?|class(es)?|ids?\b|gold|index|numbers?\b|mapping|encod).{0,80}(revers|swap|flip
+    |invert|opposite|mismatch|inconsisten|disagree|other way|not match|wrong order|other order
+    |different order|contrar)|(opposite|revers|swapp|flipp|invert|inconsistent|mismatch
+    |different).{0,60}(label|class|mapping|encoding|order|numbering)
 Place: LABELS|label_to_id|NAMES|names|encode|targets?|gold
 """
 

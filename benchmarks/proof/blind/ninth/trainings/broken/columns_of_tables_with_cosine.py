@@ -3,9 +3,9 @@ r"""Small table of columns classified with a rate that follows half a cosine.
 Source: https://github.com/automl/Auto-PyTorch/pull/210
 Fault: The scheduler is stepped after every batch although its length is counted in epochs, so the
     rate swings through its curve many times too fast.
-Cause: schedul.{0,120}(batch|iteration|epoch|inner|too (fast|early|often|soon))|(every|each|per
-    |after).{0,20}(batch|iteration).{0,80}(schedul|epoch|instead)|T_max.{0,80}(epoch|batch|step)
-    |(rate|lr).{0,80}(oscillat|swing|too fast|epochs)
+Cause: schedul.{0,120}(batch|iteration|inner|too (fast|early|often|soon))|(every|each|per
+    |after).{0,20}(batch|iteration).{0,80}(schedul|instead|epoch)|T_max.{0,80}(epoch|batch|step)
+    |(rate|lr)\b.{0,80}(oscillat|swing|too fast|too often)
 Place: scheduler|T_max|step|EPOCHS|CosineAnnealingLR|scheduler\.step
 """
 

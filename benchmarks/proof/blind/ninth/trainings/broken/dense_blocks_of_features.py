@@ -3,8 +3,9 @@ r"""Textures with a small net in which every layer sees all the layers before it
 Source: https://github.com/pudae/tensorflow-densenet/pull/22
 Fault: The share of units to be kept is handed to a layer that expects the share to be dropped, so
     most of the units are set to zero in training.
-Cause: keep|(drop).{0,100}(most|0\.85|85|too (high|much|large|many)|nearly all|almost all|share
-    |rate|probab)|(probability|rate).{0,60}(invert|confus|1 ?-|complement|drop)
+Cause: keep.?prob|\bkept\b|(share|prob|rate|chance).{0,40}(keep|retain)|drop.{0,100}(most|0\.9|90
+    |nine|too (high|much|large|many)|nearly all|almost all)|(probability|rate).{0,60}(invert
+    |confus|1 ?- ?|complement)
 Place: keep_prob|dropout|Dropout|p|drop|dropout_rate|KEEP
 """
 

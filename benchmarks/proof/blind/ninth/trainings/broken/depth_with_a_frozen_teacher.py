@@ -3,8 +3,10 @@ r"""Depth of pixels with a teacher that is frozen after some epochs.
 Source: https://github.com/nianticlabs/manydepth/issues/46
 Fault: When the teacher is frozen, a new optimizer and a new scheduler are made, which count from
     epoch 0 again, so the learning rate is never lowered within the run.
-Cause: (schedul|lr|learning rate|optimi).{0,140}(reset|again|anew|new|restart|from (scratch|zero
-    |0)|never|not|recreat|re-creat|rebuilt|reinit)|(never|not).{0,40}(decay|lower|drop|reach)
+Cause: (schedul|learning rate|\blr\b|optimi).{0,140}(reset|anew|restart|from (scratch|zero|0)
+    |starts? (again|over)|counts? .{0,20}again|never (decay|lower|drop|reach|fire)|recreat
+    |re-creat|rebuil|reinit|re-init|new (optimi|schedul)|made again|second time|not .{0,20}(decay
+    |lower|drop))|new (optimi|schedul).{0,120}(count|zero|epoch|again|lose|forget)
 Place: scheduler|model_lr_scheduler|optimizer|freeze_teacher|step_size|lr_scheduler|last_epoch
 """
 

@@ -40,8 +40,13 @@ def mixup(x, y, alpha=1.0):
 
 
 model = nn.Sequential(
-    nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-    nn.Linear(16 * 25, 64), nn.ReLU(), nn.Linear(64, CLASSES),
+    nn.Conv2d(1, 16, 3, padding=1),
+    nn.ReLU(),
+    nn.MaxPool2d(2),
+    nn.Flatten(),
+    nn.Linear(16 * 25, 64),
+    nn.ReLU(),
+    nn.Linear(64, CLASSES),
 )
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 source_x, source_y = draw(600, 1.0)

@@ -3,8 +3,8 @@ r"""Fields in views from a satellite, with the share of the union as the measure
 Source: https://github.com/huggingface/evaluate/pull/692
 Fault: The intersection is divided by the pixels of the label instead of the union, so the measure
     is the recall and marking too much costs nothing.
-Cause: recall|union|(divid|denominator).{0,80}(label|gold|truth|target|union|predict|wrong)
-    |falsepositive|(predicted|extra|too much).{0,80}(not|never|ignor|miss)
+Cause: recall|sensitiv|union|(divid|denominator).{0,80}(label|gold|truth|target|union|predict
+    |wrong)|false.positive|(too much|extra).{0,60}(not|never|ignor|nothing)
 Place: union|mean_iou|iou|area_label|area_union|denominator|area_pred
 """
 
@@ -37,7 +37,10 @@ def mean_iou(predicted, label):
 
 
 net = nn.Sequential(
-    nn.Conv2d(2, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(),
+    nn.Conv2d(2, 16, 3, padding=1),
+    nn.ReLU(),
+    nn.Conv2d(16, 16, 3, padding=1),
+    nn.ReLU(),
     nn.Conv2d(16, CLASSES, 1),
 )
 train_view, train_label = views(160)

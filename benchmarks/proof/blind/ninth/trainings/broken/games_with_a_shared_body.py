@@ -3,8 +3,10 @@ r"""Small matching game played by an actor and a critic with one body.
 Source: https://github.com/coreylynch/async-rl/issues/8
 Fault: The advantage in the loss of the actor still carries the gradient of the critic, so the
     loss of the actor pulls the values up or down to make itself smaller.
-Cause: detach|stop.?gradient|no_grad|(gradient|backprop).{0,120}(critic|value|advantage)
-    |(advantage|critic|value).{0,120}(gradient|backprop|constant|flow|graph)
+Cause: detach|stop.?grad|no_grad|advantage.{0,120}(gradient|backprop|graph|constant|attached
+    |differentia)|(gradient|backprop|differentia).{0,80}(through|into|via|of|to|from
+    |reach).{0,40}(the )?(critic|value|advantage|baseline)|(actor
+    |policy).{0,60}loss.{0,100}(critic|value)
 Place: advantage|detach|value|policy_loss|actor_loss|values|returns
 """
 

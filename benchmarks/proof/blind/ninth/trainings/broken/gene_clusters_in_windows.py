@@ -41,7 +41,11 @@ mean, std = x_train.mean(0), x_train.std(0)
 x_train, x_test = (x_train - mean) / std, (x_test - mean) / std
 
 model = nn.Sequential(
-    nn.Linear(GENES, 128), nn.ReLU(), nn.Dropout(0.2), nn.Linear(128, 64), nn.ReLU(),
+    nn.Linear(GENES, 128),
+    nn.ReLU(),
+    nn.Dropout(0.2),
+    nn.Linear(128, 64),
+    nn.ReLU(),
     nn.Linear(64, KINDS),
 )
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3)

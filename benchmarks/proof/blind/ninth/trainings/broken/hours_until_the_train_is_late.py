@@ -3,9 +3,9 @@ r"""Delay of trains in an hour, trained until the validation does not get better
 Source: https://github.com/modelscope/ms-swift/pull/5326
 Fault: The counter of bad rounds is not set back when a new best loss is found, so bad rounds add
     up over the whole run and the training ends far too early.
-Cause: (counter|patience|interval|wait|bad).{0,120}(reset|set back|zero|add up|accumulat|never|not
-    |total)|(reset|zero).{0,60}(counter|interval|patience|wait)|(stop|end).{0,60}(too )?(early
-    |premature|soon)
+Cause: (counter|patience|interval|bad (round|epoch)s?).{0,120}(reset|set back|zero|add up
+    |accumulat|never|total)|(reset|zero).{0,60}(counter|interval|patience|wait)|stop.{0,60}(early
+    |premature|too soon)|(early|premature).{0,60}stop.{0,60}(reset|counter|interval)
 Place: interval|total_interval|counter|patience|EarlyStop|wait|bad_rounds|best
 """
 

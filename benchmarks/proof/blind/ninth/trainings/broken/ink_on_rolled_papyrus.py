@@ -3,9 +3,9 @@ r"""Ink on slices of a papyrus, marked pixel by pixel with a single channel.
 Source: https://github.com/ScrollPrize/villa/pull/1455
 Fault: In the validation the raw logits of the single channel are compared with the class numbers
     0 and 1 instead of being thresholded, so IoU and Dice are near 0 however good the net is.
-Cause: (logit|raw|score|output|continuous|float).{0,120}(compar|equal|==|threshold|class|round
-    |binar|sigmoid)|(not|never|without|missing|no).{0,40}(threshold|sigmoid|binari)
-    |threshold.{0,40}(missing|before|instead|first)
+Cause: (logit|raw|score|continuous|float).{0,120}(compar|equal|==|threshold|class number|class id
+    |round|binar|sigmoid)|(not|never|without|missing|no).{0,40}(threshold|binari)
+    |threshold.{0,40}(missing|before|instead|first)|pred.{0,40}==
 Place: compute_iou_dice|pred|logits|predicted|outputs?|threshold|sigmoid|validate
 """
 
@@ -40,8 +40,12 @@ class Net(nn.Module):
     def __init__(self, width=16):
         super().__init__()
         self.encode = nn.Sequential(
-            nn.Conv2d(1, width, 3, padding=1), nn.GroupNorm(4, width), nn.ReLU(),
-            nn.Conv2d(width, width, 3, padding=2, dilation=2), nn.GroupNorm(4, width), nn.ReLU(),
+            nn.Conv2d(1, width, 3, padding=1),
+            nn.GroupNorm(4, width),
+            nn.ReLU(),
+            nn.Conv2d(width, width, 3, padding=2, dilation=2),
+            nn.GroupNorm(4, width),
+            nn.ReLU(),
         )
         self.head = nn.Conv2d(width, 1, 1)
 

@@ -3,9 +3,10 @@ r"""Actor and critic that steer a lander along a short path, with advantages ove
 Source: https://github.com/vwxyzjn/cleanrl/pull/337
 Fault: The returns are made from the advantages still lying in the storage, which are zeros,
     instead of the new ones, so the critic is trained to repeat its own values.
-Cause: (storage|old|stale|zero|empty|stored|unfilled|initial).{0,120}(advantage|return|value)
-    |(return|target).{0,120}(zero|own (value|prediction|output)|storage|stale|old|equal|same as
-    |itself|instead)|(critic|value).{0,80}(own|itself|never learn|not learn|nothing)
+Cause: (storage|stale|zeros?|empty|unfilled|initial|not yet|old advantage).{0,120}(advantage
+    |return)|(returns?|targets?).{0,140}(zeros?\b|own (value|prediction|output)|storage|stale
+    |equal|same as|itself|instead of the new)|critic.{0,80}(own|itself|never learn|not learn
+    |nothing)|advantages?.{0,80}(storage|zeros?\b|stale|wrong (variable|one))
 Place: returns|storage|advantages|compute_gae|storage\["advantages"\]|values
 """
 
@@ -39,7 +40,7 @@ optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=0.0
 
 
 def rollout(envs, storage):
-    obs, total = envs.observe(), 0.0
+    obs = envs.observe()
     for t in range(STEPS):
         with torch.no_grad():
             action = Categorical(logits=actor(obs)).sample()

@@ -3,9 +3,9 @@ r"""Molecules that dissolve or not, from sorted descriptions of their atoms.
 Source: https://github.com/muhanzhang/pytorch_DGCNN/issues/5
 Fault: The loop over the molecules returns the mean loss together with the accuracy of the last
     batch alone instead of the mean over all batches.
-Cause: last (mini.?)?batch|(accuracy|acc).{0,100}(last|final|only|single|one).{0,30}batch|(return
-    |report).{0,60}(acc\b|wrong acc|last)|(acc|accuracy).{0,80}not.{0,20}(averag|mean|accumul
-    |whole|all)
+Cause: last (mini.?)?batch|final (mini.?)?batch|(accuracy|\bacc\b).{0,100}(last|final|only|single
+    |one).{0,30}batch|(accuracy|\bacc\b).{0,80}not.{0,20}(averag|mean|accumul|over all|the whole)
+    |avg_loss\[1\]
 Place: acc|return|loop_dataset|avg_loss|accuracy|total_loss
 """
 

@@ -2,7 +2,7 @@ r"""News sorted into four sections from the mean of their words.
 
 Source: https://github.com/pytorch/tutorials/issues/913
 Fault: In the test the sum of the losses has the name of the loss of a batch and is overwritten by
-    each batch, so the reported loss is twice that of the last batch divided by all rows.
+    each batch, so the reported loss comes from the last batch alone, divided by all rows.
 Cause: (overwrit|overwrite|shadow|same name|reassign|replac|clobber).{0,100}|(sum|total|accumul
     |loss).{0,100}(overwrit|shadow|last batch|same (name|variable)|reset|lost|only the last)
 Place: loss|loss_sum|total|test|valid_loss

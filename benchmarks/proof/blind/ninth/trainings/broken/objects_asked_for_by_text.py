@@ -49,8 +49,12 @@ class Asker(nn.Module):
     def __init__(self):
         super().__init__()
         self.vision = nn.Sequential(
-            nn.Conv2d(KINDS, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(KINDS, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(16, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         self.text = nn.Embedding(KINDS, 64)
         self.look = nn.Linear(1024, 64)

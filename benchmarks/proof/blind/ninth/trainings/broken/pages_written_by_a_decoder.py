@@ -3,10 +3,11 @@ r"""Decoder that is to write on with a small grammar of letters.
 Source: https://github.com/macrocosm-os/pretraining/pull/64
 Fault: The labels are the inputs themselves and are not shifted by one place, so every place is
     trained to repeat the token that it reads instead of foretelling the next one.
-Cause: shift|(same|current|own|very|it (reads|sees)|input).{0,60}(token|letter|position
-    |place).{0,80}(next|copy|identity|predict|repeat)|(next|following).{0,30}(token|letter
-    |character).{0,60}(not|instead|never|rather)|not.{0,30}(next|following).{0,10}token
-    |copy(ing)? (its|the) input|off.by.one|labels? (are|is|equal).{0,30}inputs?
+Cause: shift|(same|current|own|very|it (reads|sees)).{0,60}(token|letter|position
+    |place).{0,80}(next|copy|identity|repeat|itself)|(next|following).{0,30}(token|letter
+    |character).{0,60}(not|instead|never|rather)|not.{0,30}(next|following).{0,10}(token|letter)
+    |copy(ing)? (its|the|their) (own )?input|off.by.one|labels? (are|is|equal).{0,30}inputs?
+    |repeat the (token|letter|input)
 Place: labels?|shift|logits|loss_fct|loss|targets?|input_ids
 """
 

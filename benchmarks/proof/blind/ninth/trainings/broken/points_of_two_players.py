@@ -3,8 +3,8 @@ r"""Points of one heap drawn by a generator, in a class that wraps both nets.
 Source: https://github.com/Adversarial-Deep-Learning/code-soup/issues/69
 Fault: The gradients of the discriminator are never cleared, so those of all earlier steps and
     those from the steps of the generator add up in it.
-Cause: zero_grad|(gradient|grad).{0,120}(clear|accumul|add up|pile|zero|reset|sum)|(clear|zero
-    |reset).{0,40}(grad)
+Cause: zero_grad|(gradients?|grads?)\b.{0,120}(clear|accumul|add up|pile|reset|zeroed|set to zero
+    |sum up|summed|left over|carr)|(clear|zero|reset)(s|ed|ing)?\b.{0,40}(grad)
 Place: zero_grad|optimizerD|discriminator|step|netD|optim_d|opt_d
 """
 
@@ -26,7 +26,10 @@ class GAN:
             nn.Linear(NOISE, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)
         )
         self.discriminator = nn.Sequential(
-            nn.Linear(2, 64), nn.LeakyReLU(0.2), nn.Linear(64, 64), nn.LeakyReLU(0.2),
+            nn.Linear(2, 64),
+            nn.LeakyReLU(0.2),
+            nn.Linear(64, 64),
+            nn.LeakyReLU(0.2),
             nn.Linear(64, 1),
         )
         self.criterion = nn.BCEWithLogitsLoss()

@@ -50,9 +50,12 @@ def replace_conv_recursively(module):
 
 def build():
     return nn.Sequential(
-        nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(1, 6, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
         nn.Sequential(nn.Conv2d(6, 6, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(2)),
-        nn.Flatten(), nn.Linear(24, CLASSES),
+        nn.Flatten(),
+        nn.Linear(24, CLASSES),
     )
 
 

@@ -32,8 +32,11 @@ class Buffer:
     def sample(self, size=256):
         ind = torch.randint(0, len(self.state), (size,))
         batch = [
-            self.state[ind, None], self.action[ind], self.next_state[ind, None],
-            self.reward[ind], self.done[ind],
+            self.state[ind, None],
+            self.action[ind],
+            self.next_state[ind, None],
+            self.reward[ind],
+            self.done[ind],
         ]
         batch[2] = self.scale * (batch[2] + self.shift)  # here
         return batch

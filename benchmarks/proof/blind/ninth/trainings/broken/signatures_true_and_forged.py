@@ -3,10 +3,10 @@ r"""Pairs of signatures, true or forged, by the distance of two embeddings.
 Source: https://github.com/VinhLoiIT/signet-pytorch/issues/2
 Fault: The pairs are labelled 1 when both are genuine and 0 for a forgery, but the loss draws the
     pairs with 0 together and pushes those with 1 apart.
-Cause: (label|y|sign|indicator|convention|target).{0,120}(revers|invert|swap|flip|opposite|wrong
-    |mean|exchang|other way|mismatch)|(genuine|same|similar|positive).{0,80}(apart|push|away
-    |margin|far)|(forg|different|dissimilar|negative).{0,80}(together|closer|pull|draw|small)
-    |(terms?).{0,40}(swap|exchang|revers|interchang)
+Cause: (label|indicator|convention|target|\by\b).{0,120}(revers|invert|swap|flip|opposite|mean the
+    |exchang|other way|mismatch|wrong way)|(genuine|same|similar|positive).{0,80}(apart|push|away
+    |far)|(forg|different|dissimilar|negative).{0,80}(together|closer|pull|draw)
+    |terms?.{0,60}(swap|exchang|revers|interchang)
 Place: y|1 ?- ?y|label|loss|ContrastiveLoss|contrastive_loss|alpha|beta|margin|same
 """
 

@@ -3,9 +3,8 @@ r"""Pictures of tissue and the genes read at the same spot, brought into one spa
 Source: https://github.com/bowang-lab/BLEEP/issues/5
 Fault: The similarities in the soft targets are multiplied by the temperature while the logits are
     divided by it, so the targets are almost uniform and the pairs are not told apart.
-Cause: (target|similarit).{0,120}(multipl|times|\* ?|instead of divid|wrong way|inconsistent
-    |uniform|flat|opposite).{0,60}(temperature)?|multipl.{0,60}temperature
-    |temperature.{0,120}(multipl|instead of|invert|inconsisten|opposite|divid)
+Cause: (target|similarit).{0,160}temperature|temperature.{0,160}(target|similarit|multipl
+    |instead of|invert|inconsisten|opposite)|multipl.{0,80}temperature|target.{0,60}(uniform|flat)
 Place: temperature|targets?|softmax|similarity|images_similarity|spots_similarity
 """
 

@@ -42,8 +42,12 @@ class Finder(nn.Module):
     def __init__(self):
         super().__init__()
         self.body = nn.Sequential(
-            nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(1, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(16, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         self.head = nn.Sequential(nn.Linear(1600, 64), nn.ReLU(), nn.Linear(64, 4))
 

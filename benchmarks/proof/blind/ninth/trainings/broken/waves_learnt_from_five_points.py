@@ -33,9 +33,7 @@ def fast_adapt(data, labels):
     evaluation_data, evaluation_labels = data[SHOTS:], labels[SHOTS:]
     learner = dict(model.named_parameters())
     for _ in range(STEPS):
-        adaptation_error = loss(
-            functional_call(model, learner, adaptation_data), adaptation_labels
-        )
+        adaptation_error = loss(functional_call(model, learner, adaptation_data), adaptation_labels)
         adaptation_error = adaptation_error / len(adaptation_data)  # here
         grads = torch.autograd.grad(adaptation_error, learner.values(), create_graph=True)
         learner = {

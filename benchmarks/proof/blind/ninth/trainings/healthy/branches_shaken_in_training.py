@@ -35,8 +35,12 @@ class ShakeShake(torch.autograd.Function):
 
 def branch():
     return nn.Sequential(
-        nn.ReLU(), nn.Linear(WIDTH, WIDTH, bias=False), nn.BatchNorm1d(WIDTH),
-        nn.ReLU(), nn.Linear(WIDTH, WIDTH, bias=False), nn.BatchNorm1d(WIDTH),
+        nn.ReLU(),
+        nn.Linear(WIDTH, WIDTH, bias=False),
+        nn.BatchNorm1d(WIDTH),
+        nn.ReLU(),
+        nn.Linear(WIDTH, WIDTH, bias=False),
+        nn.BatchNorm1d(WIDTH),
     )
 
 

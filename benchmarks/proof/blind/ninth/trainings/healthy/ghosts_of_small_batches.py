@@ -26,8 +26,13 @@ class GhostBatchNorm(nn.BatchNorm1d):
 
 
 net = nn.Sequential(
-    nn.Linear(PIXELS, WIDTH), GhostBatchNorm(WIDTH), nn.ReLU(),
-    nn.Linear(WIDTH, WIDTH), GhostBatchNorm(WIDTH), nn.ReLU(), nn.Linear(WIDTH, CLASSES),
+    nn.Linear(PIXELS, WIDTH),
+    GhostBatchNorm(WIDTH),
+    nn.ReLU(),
+    nn.Linear(WIDTH, WIDTH),
+    GhostBatchNorm(WIDTH),
+    nn.ReLU(),
+    nn.Linear(WIDTH, CLASSES),
 )
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1 * (500 / 100) ** 0.5, momentum=0.9)
 scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [30, 45], gamma=0.1)

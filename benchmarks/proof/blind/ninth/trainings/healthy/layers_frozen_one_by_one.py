@@ -28,8 +28,7 @@ for number, layer in enumerate(layers):
     layer.lr_ratio = 1 / max(share**3, 1e-3) ** 0.5
     layer.active = True
 optimizer = torch.optim.SGD(
-    [{"params": m.parameters(), "lr": LR, "layer": i} for i, m in enumerate(layers)],
-    momentum=0.9,
+    [{"params": m.parameters(), "lr": LR, "layer": i} for i, m in enumerate(layers)], momentum=0.9
 )
 
 

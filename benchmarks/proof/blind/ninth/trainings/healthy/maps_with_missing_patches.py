@@ -1,8 +1,8 @@
 """Shapes with whole patches of the feature maps left out, more and more of them.
 
 Source: https://github.com/miguelvr/dropblock
-Odd: The share of the dropped patches is raised by a scheduler in every forward pass, the mask is
-    scaled by the share that is left, and the loss of the training rises at times.
+Odd: The share of the dropped patches is raised by a scheduler before every step, the mask is
+    scaled by the share that is left, so the loss of the training may rise while it goes on.
 """
 
 import torch
@@ -51,8 +51,13 @@ class LinearScheduler(nn.Module):
 
 dropblock = LinearScheduler(DropBlock2D(0.0, 3), stop_value=0.3, nr_steps=STEPS)
 net = nn.Sequential(
-    nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), dropblock,
-    nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+    nn.Conv2d(1, 16, 3, padding=1),
+    nn.ReLU(),
+    dropblock,
+    nn.Conv2d(16, 16, 3, padding=1),
+    nn.ReLU(),
+    nn.MaxPool2d(2),
+    nn.Flatten(),
     nn.Linear(16 * 36, CLASSES),
 )
 optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)

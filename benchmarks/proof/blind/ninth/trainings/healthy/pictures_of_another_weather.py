@@ -20,8 +20,13 @@ def draw(count, fog=0.0):
 
 
 model = nn.Sequential(
-    nn.Linear(PIXELS, 64), nn.BatchNorm1d(64), nn.ReLU(),
-    nn.Linear(64, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, CLASSES),
+    nn.Linear(PIXELS, 64),
+    nn.BatchNorm1d(64),
+    nn.ReLU(),
+    nn.Linear(64, 64),
+    nn.BatchNorm1d(64),
+    nn.ReLU(),
+    nn.Linear(64, CLASSES),
 )
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 for step in range(150):

@@ -27,8 +27,14 @@ class Conv2d(nn.Conv2d):
 
 
 model = nn.Sequential(
-    Conv2d(1, 16, 3, padding=1), nn.GroupNorm(4, 16), nn.ReLU(), nn.MaxPool2d(2),
-    Conv2d(16, 16, 3, padding=1), nn.GroupNorm(4, 16), nn.ReLU(), nn.Flatten(),
+    Conv2d(1, 16, 3, padding=1),
+    nn.GroupNorm(4, 16),
+    nn.ReLU(),
+    nn.MaxPool2d(2),
+    Conv2d(16, 16, 3, padding=1),
+    nn.GroupNorm(4, 16),
+    nn.ReLU(),
+    nn.Flatten(),
     nn.Linear(16 * 25, CLASSES),
 )
 optimizer = torch.optim.SGD(model.parameters(), lr=0.003, momentum=0.9, weight_decay=1e-4)

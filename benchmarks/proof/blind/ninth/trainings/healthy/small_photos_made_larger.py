@@ -33,7 +33,8 @@ class ResBlock(nn.Module):
     def __init__(self, res_scale=0.1):
         super().__init__()
         self.body = nn.Sequential(
-            nn.Conv2d(FEATURES, FEATURES, 3, padding=1), nn.ReLU(),
+            nn.Conv2d(FEATURES, FEATURES, 3, padding=1),
+            nn.ReLU(),
             nn.Conv2d(FEATURES, FEATURES, 3, padding=1),
         )
         self.res_scale = res_scale
@@ -49,7 +50,8 @@ class EDSR(nn.Module):
         self.head = nn.Conv2d(1, FEATURES, 3, padding=1)
         self.body = nn.Sequential(*[ResBlock() for _ in range(BLOCKS)])
         self.tail = nn.Sequential(
-            nn.Conv2d(FEATURES, 4 * FEATURES, 3, padding=1), nn.PixelShuffle(2),
+            nn.Conv2d(FEATURES, 4 * FEATURES, 3, padding=1),
+            nn.PixelShuffle(2),
             nn.Conv2d(FEATURES, 1, 3, padding=1),
         )
 

@@ -2,11 +2,10 @@
 
 Source: https://github.com/henry8527/COT
 Odd: Every batch is used twice with two optimizers over the same parameters, and the second loss
-    is negative and grows in size.
+    is negative.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 torch.manual_seed(1010)

@@ -59,7 +59,7 @@ class Net(nn.Module):
 net = Net()
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
 test_video, test_target = clips(100)
-for step in range(250):
+for step in range(200):
     video, target = clips(24)
     loss = nn.functional.mse_loss(net(video), target)
     optimizer.zero_grad()

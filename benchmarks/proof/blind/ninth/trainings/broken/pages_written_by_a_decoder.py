@@ -63,7 +63,7 @@ def share_of_right_letters(model, count=200):
 
 model = Decoder()
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-for step in range(200):
+for step in range(150):
     page = write(48)
     loss, _ = model(page, labels=page)
     optimizer.zero_grad()

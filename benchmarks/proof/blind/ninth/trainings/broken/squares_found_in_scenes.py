@@ -68,7 +68,7 @@ val_images, val_boxes = val_set.images, val_set.boxes / SIDE
 model = Finder()
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 
-for epoch in range(14):
+for epoch in range(10):
     model.train()
     running = 0.0
     for images, boxes in loader:

@@ -65,7 +65,7 @@ optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad],
 test_small, test_large = photos(40)
 repeated = nn.functional.interpolate(test_small, scale_factor=2, mode="bilinear")
 print(f"bilinear {(repeated - test_large).abs().mean().item():.3f}")
-for step in range(120):
+for step in range(90):
     small, large = photos(16)
     loss = (model(small) - large).abs().mean()
     optimizer.zero_grad()

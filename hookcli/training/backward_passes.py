@@ -154,10 +154,22 @@ class BackwardPasses:
     def ended_step(self, records: Sequence[Record]) -> None:
         """Note that a step of these records ended: its passes are those of the last step now."""
         if self.pending:
+            self._keep_norms_of_others(records)
             self._recent = list(self.pending)
             self._had_recent.clear()
             self.pending.clear()
         self._had_recent.update(map(id, records))
+
+    def _keep_norms_of_others(self, records: Sequence[Record]) -> None:
+        """Keep what passes of this step have added to gradients that others had left before it.
+
+        A generator's pass adds to the gradients of its discriminator, which erases them later.
+        """
+        stepped = {id(record) for record in records}
+        for other in self._seen.records if self.awaited - stepped else ():
+            waits = id(other) in self.awaited - stepped
+            if waits and any(one.left.get(id(other)) is True for one in self.pending):
+                other.keep_gradient_norms()
 
     def join(self, part: RootWatch, whole: RootWatch) -> None:
         """Count the passes through a part as passes through the whole too."""

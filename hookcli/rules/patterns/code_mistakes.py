@@ -131,6 +131,82 @@ _SENTENCES = {
         "'{what}' is taken before the shuffle, and {other} after it: they are in different orders",
         "shuffle first, then take both",
     ),
+    "unpacked_order": _Sentence(
+        "`{what}` are unpacked in another order than they are stored: {other}",
+        "unpack them in the order in which they are stored",
+    ),
+    "returned_order": _Sentence(
+        "`{what}` gets the results in another order than the function returns them: {other}",
+        "use the order of the return statement",
+    ),
+    "class_numbers": _Sentence(
+        "`{what}` numbers the classes in another order than `{other}`",
+        "make one of the other, as in `dict(zip(names, range(len(names))))`",
+    ),
+    "joined_dimensions": _Sentence(
+        "`{what}` joins dimensions that are not next to each other in {other}: their elements are "
+        "mixed with those in between",
+        "permute the dimensions first, so that those to join are next to each other",
+    ),
+    "crossed_sizes": _Sentence(
+        "`{what}` and `{other}` divide x by the height and y by the width",
+        "divide x by the width, and y by the height",
+    ),
+    "overwritten_total": _Sentence(
+        "'{what}' is the sum over the batches, and gets the value of a batch here: `{other}` adds "
+        "to the last batch only",
+        "give the value of the batch another name",
+    ),
+    "last_batch": _Sentence(
+        "'{what}' is returned beside means over all batches, and is the value of the last batch",
+        "return the mean of what the loop has collected",
+        is_note=True,
+    ),
+    "counter_not_reset": _Sentence(
+        "`{what}` counts bad rounds, and a new best value does not reset it: patience is that of "
+        "the whole training",
+        "set `{what} = 0` where a better value is found",
+    ),
+    "divided_twice": _Sentence(
+        "`{what}` divides '{other}' by the number that it is divided by already",
+        "divide once",
+    ),
+    "divided_mean": _Sentence(
+        "`{what}`: '{other}' is a mean over the samples already, by default, and is divided by "
+        "their number again",
+        'do not divide it, or pass reduction="sum"',
+    ),
+    "mean_of_one": _Sentence(
+        "`{what}` is over dimension {other}, which a slice has cut to one element",
+        "remove the slice",
+    ),
+    "equal_worker_seeds": _Sentence(
+        "'{what}' seeds each worker with the same number, in each epoch: random changes repeat",
+        "add `{other}` and `torch.initial_seed()` to the seed",
+    ),
+    "state_left_behind": _Sentence(
+        "`{other}` loads a checkpoint, and nothing reads the state of its '{what}': it begins anew",
+        "load the state of the optimizer and of the scheduler too",
+        is_note=True,
+    ),
+    "turned_alone": _Sentence(
+        "`{what}` turns the image at random, and '{other}' stays as it was",
+        "change '{other}' in the same way",
+    ),
+    "temperature": _Sentence(
+        "the softmax gets `{what}`, and other scores are divided by `{other}`",
+        "divide by the temperature at both places",
+    ),
+    "separate_permutations": _Sentence(
+        "`{what}` and `{other}` draw two permutations: labels do not belong to their samples",
+        "draw one permutation, and index both with it",
+    ),
+    "no_self_loops": _Sentence(
+        "'{what}' normalizes a graph without self-loops: a node gets the features of its "
+        "neighbors, and none of its own",
+        "add the identity to the adjacency matrix first",
+        is_note=True,
+    ),
     "earlier_rewards": _Sentence(
         "`{what}` runs from the first reward to the last: each sum is of the rewards before an "
         "action, not after it",
@@ -197,6 +273,10 @@ _SENTENCES = {
         "`{what}` is averaged over the samples before the focal loss takes `{other}` for a "
         "probability: all samples get one weight",
         'pass reduction="none", and average at the end',
+    ),
+    "narrow_union": _Sentence(
+        "`{what}` is the size of one mask, not of the union of two: the quotient is a recall",
+        "add both sizes and subtract the intersection",
     ),
     "focal_power": _Sentence(
         "`{what}` gives more weight to what is classified well; a focal loss has "

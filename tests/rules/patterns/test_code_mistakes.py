@@ -232,6 +232,200 @@ CODE = {
         "labels = [b for a, b in rows]\nrandom.shuffle(rows)\nnames = [a for a, b in rows]",
         "random.shuffle(rows)\nlabels = [b for a, b in rows]\nnames = [a for a, b in rows]",
     ),
+    "unpacked_order": (
+        "memory.append((state, action, reward, done))\n"
+        "state, action, done, reward = zip(*random.sample(memory, 4))",
+        "memory.append((state, action, reward, done))\n"
+        "state, action, reward, done = zip(*random.sample(memory, 4))",
+    ),
+    "returned_order": (
+        "def load():\n    return x, y, mask\nx, mask, y = load()",
+        "def load():\n    return x, y, mask\nx, y, mask = load()\na, b, c = load()",
+    ),
+    "class_numbers": (
+        "NAMES = ['a', 'b']\nLABELS = {'b': 0, 'a': 1}",
+        "NAMES = ['a', 'b']\nLABELS = {'a': 0, 'b': 1}\nWEIGHTS = {'b': 0.5, 'a': 1}",
+    ),
+    "joined_dimensions": (
+        """
+        def forward(self, x):
+            b, c, t, h, w = x.shape
+            return self.q(x).reshape(b * t, c, h * w)
+        """,
+        """
+        def forward(self, x):
+            b, c, t, h, w = x.shape
+            x = x.transpose(1, 2)
+            return x.reshape(b * t, c, h * w)
+
+        def other(self, x):
+            b, c, h, w = x.shape
+            return x.reshape(b * c, h * w), x.permute(0, 2, 3, 1).reshape(b * h * w, c)
+        """,
+    ),
+    "crossed_sizes": (
+        "def scaled(x, y):\n    return x / HEIGHT, y / WIDTH",
+        "def scaled(x, y):\n    return x / WIDTH, y / HEIGHT",
+    ),
+    "overwritten_total": (
+        """
+        def test(loader):
+            loss = acc = 0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                loss += loss.item() * len(y)
+            return loss / len(rows)
+        """,
+        """
+        def test(loader):
+            total = acc = 0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                loss += penalty(model)
+                total += loss.item() * len(y)
+            return total / len(rows)
+        """,
+    ),
+    "last_batch": (
+        """
+        def run(loader):
+            totals = []
+            for x, y in loader:
+                acc = accuracy(model(x), y)
+                totals.append(torch.tensor([loss.item(), acc.item()]))
+            mean = torch.stack(totals).mean(0)
+            return mean[0].item(), acc.item()
+        """,
+        """
+        def run(loader):
+            total = 0
+            for x, y in loader:
+                acc = accuracy(model(x), y)
+                total += acc.item()
+            acc = total / len(loader)
+            return loss, acc
+        """,
+    ),
+    "counter_not_reset": (
+        """
+        if self.best is None or value < self.best:
+            self.best = value
+        else:
+            self.bad += 1
+        stop = self.bad >= self.patience
+        """,
+        """
+        if self.best is None or value < self.best:
+            self.best = value
+            self.bad = 0
+        else:
+            self.bad += 1
+        stop = self.bad >= self.patience
+        """,
+    ),
+    "divided_twice": (
+        "def loss_of(a):\n    speed_loss = a.sum() / count\n    return b + speed_loss / count",
+        "def loss_of(a):\n    speed_loss = a.sum() / count\n    return b + speed_loss / 2",
+    ),
+    "divided_mean": (
+        """
+        def step(x, y):
+            loss = F.mse_loss(model(x), y)
+            loss = loss / len(x)
+        """,
+        """
+        def step(x, y):
+            loss = F.mse_loss(model(x), y)
+            return loss / len(loader)
+        """,
+    ),
+    "mean_of_one": (
+        "m = rewards[:, :1].mean(1, keepdim=True)",
+        "m = rewards[:, :1].mean(0)\nm = rewards[:, :2].mean(1)",
+    ),
+    "equal_worker_seeds": (
+        """
+        def init(worker_id):
+            np.random.seed(SEED)
+
+        loader = DataLoader(data, worker_init_fn=init)
+        """,
+        """
+        def init(worker_id):
+            np.random.seed(SEED + worker_id)
+
+        loader = DataLoader(data, worker_init_fn=init)
+        """,
+    ),
+    "state_left_behind": (
+        "torch.save({'model': a.state_dict(), 'optimizer': b.state_dict()}, file)\n"
+        "model.load_state_dict(torch.load(file)['model'])",
+        "torch.save({'model': a.state_dict(), 'optimizer': b.state_dict()}, file)\n"
+        "model.load_state_dict(torch.load(file)['model'])\n"
+        "b.load_state_dict(torch.load(file)['optimizer'])",
+    ),
+    "turned_alone": (
+        """
+        def __getitem__(self, index):
+            image, box = self.rows[index]
+            if random.random() < 0.5:
+                image = image.flip(-1)
+            return image, box
+        """,
+        """
+        def __getitem__(self, index):
+            image, box = self.rows[index]
+            if random.random() < 0.5:
+                image = image.flip(-1)
+                box[0] = 1 - box[0]
+            return image, box
+        """,
+    ),
+    "temperature": (
+        """
+        def loss(self, a, b):
+            logits = a @ b.T / self.temperature
+            return ce(logits, F.softmax(b @ b.T * self.temperature, -1))
+        """,
+        """
+        def loss(self, a, b):
+            logits = F.log_softmax(a / T, 1)
+            return ce(logits, F.softmax(b / T, -1)) * T * T
+        """,
+    ),
+    "separate_permutations": (
+        """
+        def mixed(rows):
+            return rows[torch.randperm(len(rows))]
+
+        def mixup(x, y):
+            x2 = mixed(x)
+            y2 = mixed(y)
+            return x + x2, y + y2
+        """,
+        """
+        def mixed(rows):
+            return rows[torch.randperm(len(rows))]
+
+        def pair(x, z):
+            x2 = mixed(x)
+            z2 = mixed(z)
+            return x2, z2
+        """,
+    ),
+    "no_self_loops": (
+        """
+        def normalise(adj):
+            degree = adj.sum(1)
+            return adj / degree.sqrt()[:, None] / degree.sqrt()
+        """,
+        """
+        def normalise(adj):
+            adj = adj + torch.eye(len(adj))
+            degree = adj.sum(1)
+            return adj / degree.sqrt()[:, None] / degree.sqrt()
+        """,
+    ),
     "earlier_rewards": (
         """
         def returns_of(rewards):
@@ -402,6 +596,10 @@ CODE = {
             pt = torch.exp(-ce)
             return ((1 - pt) ** self.gamma * ce).mean()
         """,
+    ),
+    "narrow_union": (
+        "area_union = gold.sum()",
+        "area_union = (gold | found).sum()\nunion = a.sum() + b.sum() - both",
     ),
     "focal_power": (
         """

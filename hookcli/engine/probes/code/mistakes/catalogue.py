@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from hookcli.engine.probes.code.mistakes import arguments, formulas, returns, samples, statements
+from hookcli.engine.probes.code.mistakes import (
+    arguments,
+    formulas,
+    orders,
+    returns,
+    samples,
+    scripts,
+    statements,
+    sums,
+)
 from hookcli.engine.probes.code.mistakes.searched_code import Mistake, Search, SearchedCode
 from hookcli.engine.probes.code.user_source import parsed
 
@@ -34,6 +43,23 @@ SEARCHES: dict[str, Search] = {
     "other_transform": samples.transforms_of_other_splits,
     "separate_shuffles": samples.separate_shuffles,
     "before_shuffle": samples.lists_before_shuffles,
+    "unpacked_order": orders.unpacked_orders,
+    "returned_order": orders.returned_orders,
+    "class_numbers": orders.class_numbers,
+    "joined_dimensions": orders.joined_dimensions,
+    "crossed_sizes": orders.crossed_sizes,
+    "overwritten_total": sums.overwritten_totals,
+    "last_batch": sums.values_of_last_batches,
+    "counter_not_reset": sums.counters_without_reset,
+    "divided_twice": sums.quotients_of_quotients,
+    "divided_mean": sums.divided_means,
+    "mean_of_one": sums.means_of_one,
+    "equal_worker_seeds": scripts.equal_worker_seeds,
+    "state_left_behind": scripts.states_left_behind,
+    "turned_alone": scripts.turned_alone,
+    "temperature": scripts.temperatures_both_ways,
+    "separate_permutations": scripts.separate_permutations,
+    "no_self_loops": scripts.neighbours_without_self,
     "earlier_rewards": returns.sums_of_earlier_rewards,
     "reversed_returns": returns.returns_in_reverse,
     "rewards_alone": returns.rewards_alone,
@@ -49,6 +75,7 @@ SEARCHES: dict[str, Search] = {
     "dice_factor": formulas.dice_without_two,
     "wide_union": formulas.unions_with_intersection,
     "focal_average": formulas.averaged_focal_losses,
+    "narrow_union": formulas.unions_of_one_mask,
     "focal_power": formulas.focal_powers,
     "swapped_normalization": formulas.swapped_normalizations,
     "worse_kept": formulas.worse_values_kept,

@@ -228,6 +228,24 @@ def unions_with_intersection(code: SearchedCode) -> Iterator[Mistake]:
                 break
 
 
+def unions_of_one_mask(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield unions of an IoU, by their names, that are the size of one mask alone."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if not isinstance(target, ast.Name) or not words(target.id) & {"union", "unions"}:
+            continue
+        value = node.value
+        if called(value) != "sum" or not isinstance(value, ast.Call):
+            continue
+        owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+        name = owner.id if isinstance(owner, ast.Name) else ""
+        if name and name not in {"torch", "np"} and not words(name) & _JOINED:
+            yield Mistake(text_of(node), node.lineno)
+
+
+_JOINED = {"union", "unions", "either", "or"}
+
+
 def _named(code: SearchedCode, *names: str) -> Iterator[ast.FunctionDef]:
     """Yield the functions of these names, and the forwards of classes of these names."""
     for function in code.functions:

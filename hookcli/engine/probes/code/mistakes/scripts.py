@@ -1,0 +1,161 @@
+"""Mistakes of scripts: seeds of workers, states that are not loaded, changes of one part alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    short,
+    target_of,
+    text_of,
+    words,
+)
+
+_PLACED = {"box", "boxes", "bbox", "bboxes", "mask", "masks", "keypoints", "landmarks", "points"}
+_TURNS = re.compile(r"\bflip\b|\.flip\(|hflip|vflip|rot90|fliplr|flipud|::-1")
+_TEMPERATURES = re.compile(r"^(self\.)?(temperature|temp|tau)$")
+
+
+def equal_worker_seeds(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield functions that seed all workers of a loader, in each epoch, with one number."""
+    used = {text_of(one.value) for one in code.all(ast.keyword) if one.arg == "worker_init_fn"}
+    for function in code.functions if used else ():
+        given = [one.arg for one in function.args.args]
+        text = ast.unparse(function)
+        if function.name not in used or len(given) != 1 or "seed" not in text:
+            continue
+        read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        if given[0] not in read and not re.search(r"initial_seed|worker_info|time|urandom", text):
+            yield Mistake(function.name, function.lineno, given[0])
+
+
+def states_left_behind(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield loads of a checkpoint that has an optimizer's state, which nothing reads."""
+    keys = {id(key): key.value for node in code.all(ast.Dict) for key in node.keys
+            if isinstance(key, ast.Constant)}  # fmt: skip
+    names = [name for name in dict.fromkeys(keys.values()) if name in _STATES]
+    if not names or not any(called(one) == "save" for one in code.all(ast.Call)):
+        return
+    read = {one.value for one in code.all(ast.Constant) if id(one) not in keys}
+    loads = [one for one in code.all(ast.Call) if called(one) == "load_state_dict" and one.args]
+    if any(re.search(r"\[\w+\]$", text_of(one.args[0])) for one in loads):
+        return  # in a loop over all names
+    model = next((one for one in loads if "model" in text_of(one.args[0])), None)
+    for name in names if model is not None else ():
+        if name not in read and model is not None:
+            yield Mistake(str(name), model.lineno, text_of(model))
+
+
+_STATES = ("optimizer", "optimizer_state_dict", "optim", "optimizer_state")
+
+
+def turned_alone(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield random flips of an image in __getitem__ that leave its boxes or mask as they are."""
+    for function in code.functions:
+        if function.name != "__getitem__":
+            continue
+        returned = [one for one in ast.walk(function) if isinstance(one, ast.Return)]
+        given = {name for one in returned if one.value is not None for name in _read(one.value)}
+        placed = {name for name in given if words(name) & _PLACED}
+        for node in ast.walk(function):
+            if not placed or not isinstance(node, ast.If) or "rand" not in text_of(node.test):
+                continue
+            changed = {
+                name
+                for one in node.body
+                for part in ast.walk(one)
+                if isinstance(part, ast.Name | ast.Subscript) and isinstance(part.ctx, ast.Store)
+                for name in _read(part)
+            }
+            turned = [
+                one for one in node.body
+                if isinstance(one, ast.Assign) and _TURNS.search(text_of(one.value))
+            ]  # fmt: skip
+            if turned and not changed & placed and not _sets_a_flag(node):
+                what = sorted(placed)[0]
+                yield Mistake(text_of(turned[0]), turned[0].lineno, what)
+
+
+def _sets_a_flag(node: ast.If) -> bool:
+    """Return whether a condition notes that it was true, for what comes later."""
+    return any(
+        isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) for one in node.body
+    )
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def temperatures_both_ways(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield softmaxes of scores times the temperature that other scores are divided by."""
+    for kind in (*code.all(ast.ClassDef), *code.functions):
+        divided = {
+            text_of(node.right)
+            for node in ast.walk(kind)
+            if isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Div)
+            and _TEMPERATURES.match(text_of(node.right))
+        }
+        if not divided or isinstance(code.parents.get(id(kind)), ast.ClassDef):
+            continue
+        for call in ast.walk(kind):
+            if called(call) not in {"softmax", "log_softmax"} or not isinstance(call, ast.Call):
+                continue
+            given = call.args[0] if call.args else None
+            if isinstance(call.func, ast.Attribute) and text_of(call.func.value) not in _MODULES:
+                given = call.func.value
+            if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Mult):
+                continue
+            for factor in (given.left, given.right):
+                if text_of(factor) in divided:
+                    yield Mistake(short(given), call.lineno, text_of(factor))
+
+
+_MODULES = {"F", "torch", "nn.functional", "functional", "torch.nn.functional"}
+
+
+def separate_permutations(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls of a function that permutes its argument at random for labels and samples."""
+    permuting = {
+        function.name
+        for function in code.functions
+        if len(function.args.args) == 1
+        and re.search(r"randperm|permutation\(", text := ast.unparse(function))
+        and "seed" not in text
+    }
+    for function in code.functions if permuting else ():
+        calls: dict[str, list[tuple[str, str, int]]] = {}
+        for node in ast.walk(function):
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            name = called(value) if value is not None else ""
+            arguments = value.args if isinstance(value, ast.Call) and name in permuting else []
+            if target is not None and len(arguments) == 1:
+                row = text_of(arguments[0]), text_of(target), target.lineno
+                calls.setdefault(name, []).append(row)
+        for name, rows in calls.items():
+            labels = [row for row in rows if words(row[0]) & _LABELS]
+            others = [row for row in rows if row not in labels]
+            if labels and others:
+                yield Mistake(f"{name}({labels[0][0]})", labels[0][2], f"{name}({others[0][0]})")
+
+
+_LABELS = {"y", "ys", "label", "labels", "target", "targets"}
+
+
+def neighbours_without_self(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield normalizations of a graph by the roots of degrees, in files that add no self-loops."""
+    if not code.names("adj") or code.names("eye|self_?loop|fill_diagonal|diag|identity"):
+        return
+    for function in code.functions:
+        text = ast.unparse(function)
+        roots = len(re.findall(r"sqrt\(|\*\* ?\(?-0\.5|pow\(-0\.5", text))
+        named = re.search(r"norm", function.name, re.IGNORECASE)
+        if named and "adj" in text and re.search(r"deg", text) and (roots > 1 or "@" in text):
+            yield Mistake(function.name, function.lineno)

@@ -1,0 +1,202 @@
+"""Sums, means and counters of a loop that count something else than they seem to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    short,
+    target_of,
+    text_of,
+    words,
+)
+
+_LOSS = re.compile(r"loss|criterion|cross_entropy|mse|nll|error", re.IGNORECASE)
+_MEASURES = {"acc", "accuracy", "correct", "f1", "iou", "dice", "score"}
+
+
+def overwritten_totals(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums that begin with 0, and whose name a loop gives to the value of a batch."""
+    for block in code.blocks:
+        zero = set()
+        for node in block:
+            if isinstance(node, ast.Assign) and text_of(node.value) in {"0", "0.0"}:
+                zero |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+            if not isinstance(node, ast.For):
+                continue
+            made: dict[str, int] = {}
+            for one in _statements(node.body):
+                target = target_of(one)
+                if isinstance(target, ast.Name) and target.id in zero and _is_new(one, target.id):
+                    made[target.id] = target.lineno
+                elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+                    name = one.target.id
+                    if name in made and isinstance(one.op, ast.Add) and name in _read(one.value):
+                        yield Mistake(name, made.pop(name), text_of(one))
+
+
+def _statements(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a block, and those in blocks with a context in it."""
+    for node in block:
+        yield node
+        if isinstance(node, ast.With):
+            yield from _statements(node.body)
+
+
+def _is_new(node: ast.stmt, name: str) -> bool:
+    """Return whether an assignment gives a name a value that its former one is no part of."""
+    value = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(value, ast.Call) and name not in _read(value)
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def values_of_last_batches(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield measures of the last batch that a function returns beside a mean over all batches."""
+    for function in code.functions:
+        for node in function.body:
+            if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Tuple):
+                continue
+            loops = [one for one in function.body if isinstance(one, ast.For)]
+            inside = [one for loop in loops for one in ast.walk(loop)]
+            assigned = {
+                target.id for one in inside if isinstance(target := target_of(one), ast.Name)
+            }
+            outside = {
+                target.id for one in function.body if isinstance(target := target_of(one), ast.Name)
+            }
+            collected = {
+                name
+                for one in inside
+                if called(one) == "append" or isinstance(one, ast.AugAssign)
+                for name in _read(one)
+            }
+            for part in node.value.elts:
+                names = _read(part)
+                if len(names) != 1 or not isinstance(part, ast.Name | ast.Call):
+                    continue
+                (name,) = names
+                last = name in assigned - outside and name in collected
+                if last and words(name) & _MEASURES:
+                    yield Mistake(name, node.lineno)
+
+
+def counters_without_reset(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield early stopping whose counter of bad rounds is not reset by a better one."""
+    for node in code.all(ast.If):
+        test = text_of(node.test).lower()
+        if "best" not in test or not node.orelse:
+            continue
+        counted = [
+            one.target
+            for one in node.orelse
+            if isinstance(one, ast.AugAssign)
+            and isinstance(one.op, ast.Add)
+            and text_of(one.value) == "1"
+        ]
+        if len(counted) != 1:
+            continue
+        name = text_of(counted[0])
+        kept = any("best" in text_of(one.targets[0]).lower() for one in _assignments(node.body))
+        reset = any(name in map(text_of, one.targets) for one in _assignments(node.body))
+        compared = [
+            one
+            for one in code.all(ast.Compare)
+            if name in {text_of(one.left), *map(text_of, one.comparators)}
+        ]
+        calls = any(isinstance(one, ast.Call) for part in node.body for one in ast.walk(part))
+        patience = any("patience" in text_of(one).lower() for one in compared)
+        if kept and patience and not reset and not calls:
+            yield Mistake(name, node.lineno)
+
+
+def _assignments(block: list[ast.stmt]) -> list[ast.Assign]:
+    return [one for part in block for one in ast.walk(part) if isinstance(one, ast.Assign)]
+
+
+def quotients_of_quotients(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield losses that are divided by a number of samples, and later by the same once more."""
+    for function in code.functions:
+        divided: dict[str, str] = {}
+        for node in function.body:
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            for one in ast.walk(node):
+                if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
+                    name = one.left.id if isinstance(one.left, ast.Name) else ""
+                    if name and divided.get(name) == text_of(one.right):
+                        yield Mistake(short(one), one.lineno, name)
+            if isinstance(target, ast.Name):
+                divided.pop(target.id, None)
+                is_quotient = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)
+                if is_quotient and isinstance(value, ast.BinOp) and "loss" in target.id.lower():
+                    divided[target.id] = text_of(value.right)
+
+
+def divided_means(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield losses of a function that averages, which are divided by the number of samples too.
+
+    Files in which a loss is a sum, or is not reduced, are not looked at.
+    """
+    reductions = [text_of(one.value) for one in code.all(ast.keyword) if one.arg == "reduction"]
+    if any(one != "'mean'" for one in reductions) or code.names("^size_average$|reduce$"):
+        return
+    own = {function.name for function in code.functions}
+    own |= {kind.name for kind in code.all(ast.ClassDef)}
+    averaging = {
+        target.id
+        for node in code.all(ast.Assign)
+        if isinstance(target := target_of(node), ast.Name)
+        and called(node.value).endswith("Loss")
+        and called(node.value) not in own
+    }
+    for function in code.functions:
+        means: set[str] = set()
+        for node in ast.walk(function):
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(target, ast.Name) and value is not None:
+                name = called(value)
+                of_torch = text_of(getattr(value, "func", value)).startswith(
+                    ("F.", "nn.functional")
+                )
+                if name in averaging or (of_torch and _LOSS.search(name)):
+                    means.add(target.id)
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+                continue
+            left, right = text_of(node.left), node.right
+            samples = called(right) == "len" and isinstance(right, ast.Call) and right.args
+            if left in means and samples and not _counts_batches(right):
+                yield Mistake(text_of(node), node.lineno, left)
+
+
+def _counts_batches(node: ast.expr) -> bool:
+    """Return whether a number is that of batches or steps, not of samples."""
+    return bool(
+        words(text_of(node))
+        & {"loader", "dataloader", "loaders", "batches", "losses", "steps", "tasks"}
+    )
+
+
+def means_of_one(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield means and deviations along a dimension that a slice has cut to one element."""
+    for call in code.all(ast.Call):
+        cut = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if called(call) not in {"mean", "std", "var"} or not isinstance(cut, ast.Subscript):
+            continue
+        given = [text_of(one) for one in call.args[:1]]
+        given += [text_of(one.value) for one in call.keywords if one.arg in {"dim", "axis"}]
+        parts = cut.slice.elts if isinstance(cut.slice, ast.Tuple) else [cut.slice]
+        if not given or not re.fullmatch(r"\d", given[0]) or int(given[0]) >= len(parts):
+            continue
+        part = parts[int(given[0])]
+        first = isinstance(part, ast.Slice) and part.lower is None and part.step is None
+        if first and isinstance(part, ast.Slice) and part.upper and text_of(part.upper) == "1":
+            yield Mistake(short(call), call.lineno, given[0])

@@ -16,6 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.training.series import largest_rate, real, script_line
+from hookcli.text import counted
 
 GROWS = "learning_rate_grows"  # a cause of divergence
 _SHARE = 0.5
@@ -23,6 +24,8 @@ _TINY = 1e-8  # of the largest
 _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
 # Optimizers whose step is about as large as the learning rate, whatever the gradient is.
 _ADAPTIVE = {"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop"}
+_CHANGED, _MANY = 5, 40  # changes of rates, and steps
+_LOST, _STAYS = 1e-3, 0.1  # of the first rate of a group
 _LARGE, _TIMES = 0.1, 300.0  # a learning rate of these, and of the one of the first group
 _FEW, _PART = 5, 0.1  # steps with a rate that has collapsed, and their share of all steps
 
@@ -70,6 +73,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
                 severity="warning", advice="check the `lr` of each group of the optimizer",
             )  # fmt: skip
             return
+        sunk = _sunk(training)
+        if sunk is not None:
+            yield RuleFinding(
+                "fail", "", "sunk", sunk, 0, 1, script_line(report, "optimizer"),
+                severity="warning", advice="check what changes the `lr` of the groups: a factor of "
+                "a group must be multiplied once, not in each step",
+            )  # fmt: skip
+            return
         low = min(rate for _, rate, _ in rates)
         yield passed(f"the learning rate is between {low:.3g} and {largest:.3g}")
         return
@@ -84,6 +95,38 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", "", "zero", message, count, options["share"], script_line(report, "optimizer"),
         cause="learning_rate_zero", step=step, advice=_ADVICE,
     )  # fmt: skip
+
+
+def _sunk(training: TrainingInfo) -> str | None:
+    """Return a sentence about groups whose rates fall to nothing early, where another's stays."""
+    settings = training.settings
+    if settings is None or len(settings.rates) < _CHANGED or settings.steps < _MANY:
+        return None
+    rows = [(step, [real(rate) for rate in rates]) for step, rates in settings.rates]
+    first, last = rows[0][1], rows[-1][1]
+    if len(first) != len(last) or None in first or None in last:
+        return None
+    pairs = [(abs(a or 0.0), abs(b or 0.0)) for a, b in zip(first, last, strict=True)]
+    between = [
+        {abs(rates[i] or 0.0) for _, rates in rows if i < len(rates)} for i in range(len(pairs))
+    ]
+    sunk = [  # not those that the script sets to 0
+        i
+        for i, (a, b) in enumerate(pairs)
+        if b <= _LOST * a and any(0 < rate <= _LOST * a for rate in between[i])
+    ]
+    kept = [i for i, (a, b) in enumerate(pairs) if b >= _STAYS * a > 0]
+    since = [
+        step
+        for step, rates in rows
+        if any(abs(rates[i] or 0.0) <= _LOST * pairs[i][0] for i in sunk)
+    ]
+    if not kept or not since or since[0] > _SHARE * settings.steps:
+        return None
+    return (
+        f"{counted(len(sunk), 'group')} of the optimizer, of {len(pairs)}, lose 99.9 % of the "
+        f"learning rate, the first until step {since[0]:,}, and the others keep theirs"
+    )
 
 
 def _apart(training: TrainingInfo) -> str | None:

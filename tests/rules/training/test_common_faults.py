@@ -1155,3 +1155,45 @@ def test_a_temperature_of_the_negatives_alone(is_joined, many):
     assert len(found) == many
     if many:
         assert "scores that are multiplied by 1, 10, part by part" in found[0]
+
+
+@pytest.mark.parametrize(("is_repeated", "many"), [(True, 1), (False, 0)])
+def test_a_group_whose_rate_is_multiplied_in_each_step(is_repeated, many):
+    def train():
+        model = Model(3)
+        groups = [{"params": part.parameters()} for part in (model.a, model.b, model.c)]
+        optimizer = torch.optim.Adam(groups, lr=1e-2)
+        for step in range(60):
+            for number, group in enumerate(optimizer.param_groups):
+                if is_repeated or not step:
+                    group["lr"] *= 0.8 ** (2 - number)
+            x, y = classes(step)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    found = [one for one in findings(judged(train), "learning_rate") if "99.9 %" in one]
+    assert found == many * [
+        "2 groups of the optimizer, of 3, lose 99.9 % of the learning rate, the first until step "
+        "16, and the others keep theirs"
+    ]
+
+
+@pytest.mark.parametrize(("is_erased", "many"), [(False, 1), (True, 0)])
+def test_gradients_of_a_discriminator_that_its_generator_adds_to(is_erased, many):
+    def train():
+        generator, judge = Model(10), Model(1)
+        steps = [torch.optim.Adam(one.parameters(), lr=1e-3) for one in (judge, generator)]
+        for _ in range(12):
+            fake, real = generator(torch.randn(16, 10)), torch.randn(16, 10)
+            if is_erased:
+                judge.zero_grad()
+            (F.softplus(judge(fake.detach())) + F.softplus(-judge(real))).mean().backward()
+            steps[0].step()
+            generator.zero_grad()
+            F.softplus(-judge(fake)).mean().backward()
+            steps[1].step()
+
+    found = findings(judged(train), "zero_grad_called")
+    assert len(found) == many

@@ -63,8 +63,21 @@ def returned_orders(code: SearchedCode) -> Iterator[Mistake]:
 def _names(node: ast.AST) -> list[str]:
     """Return the names of a tuple or list; [] if something else is in it."""
     parts = node.elts if isinstance(node, ast.Tuple | ast.List) else []
+    parts = [_converted(one) for one in parts]
     found = [one.id for one in parts if isinstance(one, ast.Name)]
     return found if len(found) == len(parts) == len({*found}) else []
+
+
+def _converted(node: ast.expr) -> ast.expr:
+    """Return the argument of a call that converts a number, as float(done)."""
+    is_call = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if (
+        is_call
+        and isinstance(node, ast.Call)
+        and called(node) in {"float", "int", "bool", "tensor"}
+    ):
+        return node.args[0]
+    return node
 
 
 def class_numbers(code: SearchedCode) -> Iterator[Mistake]:

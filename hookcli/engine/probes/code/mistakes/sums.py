@@ -67,7 +67,11 @@ def values_of_last_batches(code: SearchedCode) -> Iterator[Mistake]:
             loops = [one for one in function.body if isinstance(one, ast.For)]
             inside = [one for loop in loops for one in ast.walk(loop)]
             assigned = {
-                target.id for one in inside if isinstance(target := target_of(one), ast.Name)
+                name.id
+                for one in inside
+                if (target := target_of(one)) is not None
+                for name in (target.elts if isinstance(target, ast.Tuple) else [target])
+                if isinstance(name, ast.Name)
             }
             outside = {
                 target.id for one in function.body if isinstance(target := target_of(one), ast.Name)

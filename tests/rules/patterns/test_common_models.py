@@ -805,3 +805,65 @@ class Applied(nn.Module):
 def test_a_function_that_multiplies_and_returns_its_gradient_as_it_is(function, is_found):
     rows = found(Applied(function), torch.randn(4, 8), "wrong_backward")
     assert len(rows) == is_found
+
+
+# Choices, convolutions, and squashed values
+
+
+class Neighbours(nn.Module):
+    def __init__(self, axis):
+        super().__init__()
+        self.layer, self.axis = nn.Linear(8, 8), axis
+
+    def forward(self, x):
+        x = self.layer(x).transpose(1, 2)  # [batch, features, points]
+        index = torch.zeros(len(x), 8, 6, 2, dtype=torch.long)
+        size = [1, 1, 1, 1]
+        size[self.axis] = 6
+        return torch.gather(x.unsqueeze(self.axis).repeat(size), -1, index)
+
+
+@pytest.mark.parametrize(("axis", "is_found"), [(3, True), (2, False)])
+def test_a_gather_along_the_repeated_dimension(axis, is_found):
+    rows = found(Neighbours(axis), torch.randn(2, 6, 8), "equal_choices")
+    assert [row.message for row in rows] == is_found * [
+        "gather in the model (Neighbours) chooses along dimension 3 of [2, 8, 6, 6], where a "
+        "tensor is repeated: whatever the index is, the values are the same"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("between", "kernel", "groups", "is_found"),
+    [
+        (nn.Identity, 3, 1, True),
+        (nn.ReLU, 3, 1, False),
+        (nn.Identity, 1, 1, False),
+        (nn.Identity, 3, 4, False),
+    ],
+)
+def test_convolutions_that_follow_each_other(between, kernel, groups, is_found):
+    layers = [nn.Conv2d(4, 4, kernel, padding="same", groups=groups) for _ in range(3)]
+    parts = [part for layer in layers for part in (layer, between())]
+    model = nn.Sequential(*parts, nn.ReLU(), nn.Flatten(), nn.Linear(144, 3))
+    rows = found(model, torch.randn(2, 4, 6, 6), "linear_after_linear")
+    assert [row.message for row in rows] == is_found * [
+        "3 convolutions from '0' to '4' follow each other without an activation: they compute one "
+        "linear map"
+    ]
+
+
+class Actor(nn.Module):
+    def __init__(self, squash):
+        super().__init__()
+        self.head, self.squash = nn.Linear(8, 2), squash
+
+    def forward(self, x):
+        return torch.tanh(self.squash(self.head(x)) + 0.1 * torch.randn(4, 2))
+
+
+@pytest.mark.parametrize(("squash", "is_found"), [(torch.tanh, True), (torch.sin, False)])
+def test_a_tanh_of_a_tanh(squash, is_found):
+    rows = found(Actor(squash), torch.randn(4, 8), "clipped_logits")
+    assert [row.message for row in rows] == is_found * [
+        "tanh gets the result of tanh: the result is at most 0.762, however large the values are"
+    ]

@@ -48,7 +48,8 @@ RULE = Rule(
     "differences in 4 random directions of each argument, with two sizes of step. Nothing is said "
     "if the sizes disagree, as at a corner, if the result is constant nearby, as of a "
     "straight-through estimator, if the forward is the identity, as of a gradient reversal, if the "
-    "gradient is a multiple of the derivative, or is not linear in the gradient that backward "
+    "gradient is a multiple of the derivative (other than the gradient of a product with a number, "
+    "returned as it came), or is not linear in the gradient that backward "
     "gets, and if the Function does not run in float64 or with the same result twice.",
     formula="|<backward(u), v> - <u, (f(x + hv) - f(x - hv)) / 2h>| <= 5% of the larger one",
     source="torch.autograd.gradcheck; mattmacy/torchbiomed#2",

@@ -339,8 +339,9 @@ SOFTMAX = Rule(
     "share of their weights; and so is one in front of it if masked scores keep a fifth or more of "
     "what they would have if all were equal. Weights that are multiplied by one number after the "
     "softmax are one, too; and scores that nothing scales, products of at least 16 terms of two "
-    "linear layers, if "
-    "more than half of the rows of their softmax have a weight above 0.9.",
+    "linear layers, if more than half of the rows of their softmax have a weight above 0.9. So are "
+    "scores that are joined, of which some have a temperature and others not. Scores that are "
+    "divided by the root of the size of all heads, of which each has only its part, are a note.",
     formula="sum over the keys of softmax(scores) = 1, before dropout",
     source="Vaswani et al. 2017, equation 1; torch.softmax",
     fails="torch.softmax(q @ k.transpose(-2, -1), dim=1) @ v, with the heads in dimension 1",
@@ -422,7 +423,9 @@ LINEAR = Rule(
     "nn.Linear computes is a note: the two are one linear map. So are three and more with nothing "
     "but nn.BatchNorm1d and nn.Dropout in between, in eval mode. Not judged: layers with fewer "
     "values in between than before and after, as a factorization has, frozen layers, and models "
-    "without any activation. A layer of one unit with a ReLU is a warning, if it alone feeds "
+    "without any activation. Three convolutions in a row, with kernels of several positions and "
+    "without groups, are a note too. A layer of one unit with a ReLU is a warning, if it alone "
+    "feeds "
     "another linear layer, and the loss sees the inputs in no other way.",
     formula="W2 (W1 x + b1) + b2 = (W2 W1) x + (W2 b1 + b2)",
     source="Goodfellow et al. 2016, chapter 6: a composition of linear functions is linear",

@@ -272,7 +272,8 @@ STEPS = Rule(
     "was made for as many steps as the optimizer makes, and makes half of them or less, or if it "
     "steps with every batch and runs through at least four times; if a scheduler never steps "
     "in 60 steps of its optimizer, or its optimizer never does; and if the factors of a LambdaLR "
-    "are all below 0.05. That it steps before the optimizer does, is a note.",
+    "are all below 0.05; and if a decay is below a thousandth of the first rate before half of the "
+    "steps. That it steps before the optimizer does, is a note.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

@@ -238,9 +238,9 @@ CLIPPED = _rule(
     computes="Follows the autograd graph from the loss. A softmax, log_softmax or sigmoid that "
     "gets the result of a ReLU, a softmax or a sigmoid, with only views in between, is a note: "
     "what it gets has no negative values. So is a ReLU directly behind a linear layer whose result "
-    "is the only output of the model, of two dimensions, and zero in a tenth of its values. It is "
-    "`double_softmax` if a loss gets it that "
-    "expects logits.",
+    "is the only output of the model, of two dimensions, and zero in a tenth of its values, and a "
+    "tanh of a tanh, also if noise is added in between. It is `double_softmax` if a loss gets it "
+    "that expects logits.",
     formula="input(softmax) != relu(x); input(sigmoid) != relu(x), softmax(x), sigmoid(x)",
     source="sfujim/BCQ#6; torch.nn.CrossEntropyLoss: the input is the unnormalized logits",
     fails="F.log_softmax(F.relu(self.fc2(x)), dim=1)",

@@ -181,7 +181,8 @@ RULE = Rule(
     "changes, the rate of a group also must not fall below 1e-8 of itself, without being 0, for a "
     "tenth of the steps, and must not grow to 0.5 or more and to a thousand times the first rate. "
     "With Adam and its like, no group may have a rate of 0.1 or more that is 300 times that of the "
-    "first group, in more than half of the steps: a warning.",
+    "first group, in more than half of the steps: a warning. So are groups that lose 99.9 % of "
+    "their rate, the first before half of the steps, if another group keeps a tenth of its own.",
     formula="share of steps with lr <= 1e-8 max(lr) <= share",
     source="torch.optim.lr_scheduler: a schedule counts calls of scheduler.step",
     fails="optim.SGD(model.parameters(), lr=0); StepLR(step_size=1) with a step for each batch",

@@ -207,6 +207,86 @@ _SENTENCES = {
         "add the identity to the adjacency matrix first",
         is_note=True,
     ),
+    "swapped_states": _Sentence(
+        "`{what}` are the states of an LSTM, which returns the hidden state first, then the cell",
+        "exchange the names: `(h, c)`",
+    ),
+    "swapped_values": _Sentence(
+        "`{what}` passes its arguments in another order than query, key, value",
+        "pass query, key and value in this order",
+    ),
+    "heads_first": _Sentence(
+        "`{what}` splits the features of each position before they are transposed: heads get "
+        "parts of other positions",
+        "view as [batch, positions, heads, size] and then `transpose(1, 2)`",
+    ),
+    "heads_in_front": _Sentence(
+        "`{what}` joins heads that are in front of the positions: values of positions are mixed",
+        "`transpose(1, 2)` before the view",
+    ),
+    "implicit_softmax": _Sentence(
+        "`{what}` has no dimension: it is 0 for tensors of 1 or 3 dimensions, and 1 for others",
+        "pass `dim=-1`, or the dimension of the classes",
+        is_note=True,
+    ),
+    "packed_by_time": _Sentence(
+        "`{what}` takes dimension 0 for time, and the layers of the class have batch_first=True",
+        "pass batch_first=True",
+    ),
+    "rising_frequencies": _Sentence(
+        "`{what}` grows with the feature up to 10000: the frequencies of a position code must fall",
+        "put a minus in front of the logarithm",
+    ),
+    "blended_labels": _Sentence(
+        "`{what}` interpolates between the labels '{other}': new classes appear at borders",
+        'pass mode="nearest"',
+    ),
+    "wrong_rate": _Sentence(
+        "`{what}` is another rate than its name says: {other}",
+        "use the definition",
+    ),
+    "wrong_error": _Sentence(
+        "`{what}` is another error than its name says: {other}",
+        "use the definition, or another name",
+        is_note=True,
+    ),
+    "weight_by_frequency": _Sentence(
+        "`{what}` gives the more frequent classes more weight",
+        "use `{other}`",
+    ),
+    "ratio_of_logs": _Sentence(
+        "`{what}` is computed of logarithms: the ratio of probabilities is exp of their difference",
+        "use `torch.exp(new - old)`",
+    ),
+    "rising_actor": _Sentence(
+        "`{what}` is minimized, so that the actor learns the actions of the lowest value",
+        "put a minus in front of it",
+    ),
+    "target_copied": _Sentence(
+        "`{what}` overwrites what is trained with its own target network",
+        "load the state of the trained network into the target",
+    ),
+    "exchanged_mixture": _Sentence(
+        "`{what}` gives the share {other} of the first samples to the labels of the second",
+        "exchange the labels",
+    ),
+    "turned_distance": _Sentence(
+        "`{what}` is small where the negative is near and the positive is far",
+        "turn `{other}` around",
+    ),
+    "target_entropy": _Sentence(
+        "`{what}` is positive: the target entropy of continuous actions is minus their number",
+        "put a minus in front of it",
+    ),
+    "own_scale": _Sentence(
+        "`{what}` is normalized with its own mean and deviation, and `{other}` with others",
+        "use the mean and deviation of the training data for both",
+        is_note=True,
+    ),
+    "scaled_alone": _Sentence(
+        "`{what}` is divided by 255, and `{other}` is not",
+        "divide both",
+    ),
     "earlier_rewards": _Sentence(
         "`{what}` runs from the first reward to the last: each sum is of the rewards before an "
         "action, not after it",
@@ -243,7 +323,7 @@ _SENTENCES = {
         "subtract the mean of the advantages over the actions, `adv.mean(1, keepdim=True)`",
     ),
     "noise_variance": _Sentence(
-        "`{what}` multiplies the noise by the variance `{other}`, not by its root",
+        "`{what}` multiplies the noise by its variance `{other}`, not by the root of it",
         "multiply by the square root",
     ),
     "no_tanh": _Sentence(

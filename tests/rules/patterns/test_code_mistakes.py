@@ -426,6 +426,104 @@ CODE = {
             return adj / degree.sqrt()[:, None] / degree.sqrt()
         """,
     ),
+    "swapped_states": (
+        "out, (c, h) = self.lstm(x)",
+        "out, (h, c) = self.lstm(x)\nout, (a, b) = f(x)",
+    ),
+    "swapped_values": (
+        "out = self.attention(query, value, key)",
+        "out = self.attention(query, key, value)\nout = self.attention(x, x, x)",
+    ),
+    "heads_first": (
+        "q = self.q_proj(x).view(batch, self.heads, length, size)",
+        "q = self.q_proj(x).view(batch, length, self.heads, size).transpose(1, 2)",
+    ),
+    "heads_in_front": (
+        """
+        def forward(self, x):
+            q = self.q(x).view(b, t, self.heads, d).transpose(1, 2)
+            out = attn @ v
+            return out.reshape(b, t, c)
+        """,
+        """
+        def forward(self, x):
+            q = self.q(x).view(b, t, self.heads, d).transpose(1, 2)
+            out = (attn @ v).transpose(1, 2)
+            return out.reshape(b, t, c)
+        """,
+    ),
+    "implicit_softmax": ("p = F.softmax(x)", "p = F.softmax(x, dim=1)\np = nn.Softmax(1)(x)"),
+    "packed_by_time": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                self.rnn = nn.LSTM(2, 2, batch_first=True)
+
+            def forward(self, x, lengths):
+                return self.rnn(pack_padded_sequence(x, lengths))
+        """,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                self.rnn = nn.LSTM(2, 2, batch_first=True)
+
+            def forward(self, x, lengths):
+                return self.rnn(pack_padded_sequence(x, lengths, batch_first=True))
+        """,
+    ),
+    "rising_frequencies": (
+        "div = torch.exp(torch.arange(0, d, 2) * (math.log(10000.0) / d))\npe = x * div",
+        "div = torch.exp(torch.arange(0, d, 2) * (-math.log(10000.0) / d))\npe = x * div\n"
+        "big = torch.exp(torch.arange(0, d, 2) * (math.log(10000.0) / d))\npe = x / big",
+    ),
+    "blended_labels": (
+        "label = F.interpolate(label[None].float(), size, mode='bilinear')",
+        "label = F.interpolate(label[None].float(), size, mode='nearest')\n"
+        "image = F.interpolate(image, size, mode='bilinear')",
+    ),
+    "wrong_rate": (
+        "precision = tp / (tp + fn)",
+        "precision = tp / (tp + fp)\nrecall = tp / (tp + fn)",
+    ),
+    "wrong_error": (
+        "rmse = F.mse_loss(a, b)",
+        "rmse = F.mse_loss(a, b).sqrt()\nmae = F.l1_loss(a, b)",
+    ),
+    "weight_by_frequency": (
+        "class_weights = counts / counts.sum()",
+        "class_weights = counts.sum() / counts\npos_weight = negatives / positives",
+    ),
+    "ratio_of_logs": ("ratio = logp - old_logp", "ratio = torch.exp(logp - old_logp)"),
+    "rising_actor": (
+        "actor_loss = self.critic(state, self.actor(state)).mean()",
+        "actor_loss = -self.critic(state, self.actor(state)).mean()",
+    ),
+    "target_copied": (
+        "self.q_net.load_state_dict(self.target_net.state_dict())",
+        "self.target_net.load_state_dict(self.q_net.state_dict())",
+    ),
+    "exchanged_mixture": (
+        "loss = lam * ce(out, y_b) + (1 - lam) * ce(out, y_a)",
+        "loss = lam * ce(out, y_a) + (1 - lam) * ce(out, y_b)",
+    ),
+    "turned_distance": (
+        "loss = F.relu(neg_dist - pos_dist + margin)",
+        "loss = F.relu(pos_dist - neg_dist + margin)\nloss = F.relu(neg_sim - pos_sim + margin)",
+    ),
+    "target_entropy": (
+        "self.target_entropy = env.action_space.shape[0]",
+        "self.target_entropy = -env.action_space.shape[0]",
+    ),
+    "own_scale": (
+        "x_train = (x_train - x_train.mean(0)) / x_train.std(0)\n"
+        "x_test = (x_test - x_test.mean(0)) / x_test.std(0)",
+        "mean, std = x_train.mean(0), x_train.std(0)\nx_train = (x_train - mean) / std\n"
+        "x_test = (x_test - mean) / std",
+    ),
+    "scaled_alone": (
+        "x_train = x_train / 255\nrun(x_train, x_test)",
+        "x_train = x_train / 255\nx_test = x_test / 255",
+    ),
     "earlier_rewards": (
         """
         def returns_of(rewards):

@@ -113,7 +113,10 @@ def _has_dimension(call: ast.expr) -> bool:
 
 
 def noise_by_variance(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield `sqrt(1 - b) * x + b * noise`, where the noise must be multiplied by sqrt(b)."""
+    """Yield `sqrt(1 - b) * x + b * noise`, where the noise must be multiplied by sqrt(b).
+
+    So is `sqrt(a) * x + (1 - a) * noise`.
+    """
     for node in code.all(ast.BinOp):
         if not isinstance(node.op, ast.Add):
             continue
@@ -129,7 +132,7 @@ def noise_by_variance(code: SearchedCode) -> Iterator[Mistake]:
 
 
 def _kept_share(node: ast.expr) -> str | None:
-    """Return b of a product with sqrt(1 - b); else None."""
+    """Return b of a product with sqrt(1 - b), and 1 - a of one with sqrt(a); else None."""
     factors = [node.left, node.right] if isinstance(node, ast.BinOp) else []
     for one in factors:
         inner: ast.expr | None = None
@@ -141,6 +144,8 @@ def _kept_share(node: ast.expr) -> str | None:
         is_rest = isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub)
         if is_rest and isinstance(inner, ast.BinOp) and text_of(inner.left) in {"1", "1.0"}:
             return text_of(inner.right)
+        if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript):
+            return f"1 - {text_of(inner)}"
     return None
 
 

@@ -1,0 +1,204 @@
+"""Calls of layers of torch whose arguments or results have other names than they are."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    is_self,
+    short,
+    target_of,
+    text_of,
+    words,
+)
+
+_QUERIES, _KEYS, _VALUES = {"q", "query", "queries"}, {"k", "key", "keys"}, {"v", "value", "values"}
+_HEADS = {"heads", "head", "h", "nheads", "nhead", "num_heads", "n_heads"}
+_LENGTHS = {"t", "l", "n", "s", "length", "len", "seq", "tokens", "time"}
+
+
+def swapped_states(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield results of an LSTM whose states are named as cell and hidden state, in that order."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            continue
+        states = target.elts[1]
+        names = [one.id for one in getattr(states, "elts", ()) if isinstance(one, ast.Name)]
+        made = text_of(node.value).lower()
+        if len(names) != 2 or ("lstm" not in made and "rnn" not in made):
+            continue
+        if _is_state(names[0], "c") and _is_state(names[1], "h"):
+            yield Mistake(text_of(states), node.lineno)
+
+
+def _is_state(name: str, letter: str) -> bool:
+    whole = {"c": "cell", "h": "hidden"}[letter]
+    return re.fullmatch(rf"{letter}(_?n|_?t|\d)?|{whole}\w*", name.lower()) is not None
+
+
+def swapped_keys_and_values(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield attentions that get query, value and key in that order, by their names."""
+    for call in code.all(ast.Call):
+        roles = [_role(one) for one in call.args[:3]]
+        is_attention = "attention" in called(call) or "attn" in called(call).lower()
+        if is_attention and roles in (["q", "v", "k"], ["k", "q", "v"], ["v", "k", "q"]):
+            yield Mistake(short(call), call.lineno)
+
+
+def _role(node: ast.expr) -> str:
+    """Return which part of an attention a name is: "q", "k", "v" or ""."""
+    name = words(text_of(node)) if isinstance(node, ast.Name | ast.Attribute) else set()
+    found = [letter for letter, all_ in zip("qkv", (_QUERIES, _KEYS, _VALUES), strict=True)
+             if name & all_]  # fmt: skip
+    return found[0] if len(found) == 1 else ""
+
+
+def heads_before_positions(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield views that split features into heads in front of the positions, without a transpose."""
+    for call in code.all(ast.Call):
+        if called(call) not in {"view", "reshape"} or len(call.args) != 4:
+            continue
+        source = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = called(source) if source is not None else ""
+        second, third = (_last_word(one) for one in call.args[1:3])
+        of_layer = re.fullmatch(r"(to_|w_?|linear_|fc_)?(q|k|v|query|key|value)(_proj|s)?", made)
+        if of_layer and second in _HEADS and third in _LENGTHS:
+            yield Mistake(short(call), call.lineno)
+
+
+def _last_word(node: ast.expr) -> str:
+    text = text_of(node).rpartition(".")[2].lower()
+    found = [word for word in re.split(r"[^a-z]+|_", text) if word]
+    return found[-1] if found else ""
+
+
+def heads_left_in_front(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield views of attended values back to three dimensions, while heads are in front."""
+    for function in code.functions if code.names("head") else ():
+        text = ast.unparse(function)
+        if not re.search(
+            r"transpose\(1, 2\)|permute\((\d, )*0, 2, 1, 3\)|permute\(2, 0, 3, 1, 4\)", text
+        ):
+            continue
+        attended = {
+            target.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and isinstance(target := target_of(node), ast.Name)
+            and _is_attended(node.value)
+        }
+        for call in ast.walk(function):
+            if called(call) not in {"view", "reshape"} or not isinstance(call, ast.Call):
+                continue
+            source = call.func.value if isinstance(call.func, ast.Attribute) else None
+            while source is not None and called(source) == "contiguous":
+                source = source.func.value if isinstance(source, ast.Call) and isinstance(
+                    source.func, ast.Attribute
+                ) else None  # fmt: skip
+            direct = source is not None and _is_attended(source)
+            named = isinstance(source, ast.Name) and source.id in attended
+            moved = isinstance(source, ast.Name) and re.search(
+                rf"\b{source.id} = {source.id}\.(transpose|permute)", text
+            )
+            if (direct or named) and not moved and len(call.args) == 3:
+                yield Mistake(short(call), call.lineno)
+
+
+def _is_attended(node: ast.expr) -> bool:
+    """Return whether a value is the product of attention weights with values."""
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        parts = [node.left, node.right]
+    elif called(node) == "matmul" and isinstance(node, ast.Call):
+        parts = node.args
+    if len(parts) != 2:
+        return False
+    weights, values = (text_of(one).lower() for one in parts)
+    return values in {"v", "value", "values"} and bool(re.search(r"att|weight|prob|score", weights))
+
+
+def implicit_softmaxes(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield softmaxes without a dimension."""
+    for call in code.all(ast.Call):
+        name = called(call)
+        owner = text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        if any(one.arg is None or one.arg == "dim" for one in call.keywords):
+            continue
+        function = name in {"softmax", "log_softmax"} and owner in _FUNCTIONAL
+        layer = name in {"Softmax", "LogSoftmax"} and owner in {"nn", "torch.nn"}
+        if (function and len(call.args) == 1) or (layer and not call.args):
+            yield Mistake(short(call), call.lineno)
+
+
+_FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
+
+
+def packed_by_time(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield packed sequences that take time for the first dimension, where layers take the batch.
+
+    A class whose recurrent layers have batch_first=True must pack and unpack so.
+    """
+    for kind in code.all(ast.ClassDef):
+        layers = [
+            one
+            for one in ast.walk(kind)
+            if called(one) in {"LSTM", "GRU", "RNN"} and isinstance(one, ast.Call)
+        ]
+        first = [any(k.arg == "batch_first" and text_of(k.value) == "True" for k in one.keywords)
+                 for one in layers]  # fmt: skip
+        if not layers or not all(first):
+            continue
+        for call in ast.walk(kind):
+            if called(call) not in {"pack_padded_sequence", "pad_packed_sequence"}:
+                continue
+            if not isinstance(call, ast.Call) or any(
+                k.arg in {None, "batch_first"} for k in call.keywords
+            ):
+                continue
+            least = 3 if called(call) == "pack_padded_sequence" else 2
+            if len(call.args) < least and not re.search("transpose|permute", text_of(call)):
+                yield Mistake(short(call), call.lineno)
+
+
+def rising_frequencies(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield exponentials of log(10000) that grow with the feature, and that are multiplied."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        value = node.value
+        if called(value) != "exp" or not isinstance(target, ast.Name | ast.Attribute):
+            continue
+        text = text_of(value)
+        if not re.search(r"log\((10000|1e4)", text) or "-" in text:
+            continue
+        name = text_of(target)
+        divides = any(
+            isinstance(one.op, ast.Div) and text_of(one.right).startswith(name)
+            for one in code.all(ast.BinOp)
+        )
+        if not divides:
+            yield Mistake(short(value), node.lineno)
+
+
+def blended_labels(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield labels that are resized by interpolation between their values."""
+    for call in code.all(ast.Call):
+        if called(call) not in {"interpolate", "resize"} or not call.args:
+            continue
+        given = call.args[0]
+        while isinstance(given, ast.Call | ast.Subscript | ast.Attribute):
+            inner = given.func if isinstance(given, ast.Call) else given.value
+            if not isinstance(inner, ast.expr) or is_self(given):
+                break
+            given = inner
+        modes = [
+            text_of(one.value) for one in call.keywords if one.arg in {"mode", "interpolation"}
+        ]
+        mixed = any(re.search(r"linear|cubic|BILINEAR|BICUBIC", mode) for mode in modes)
+        if mixed and isinstance(given, ast.Name) and words(given.id) & {"label", "labels", "gt"}:
+            yield Mistake(short(call), call.lineno, given.id)

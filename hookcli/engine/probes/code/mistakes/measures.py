@@ -1,0 +1,225 @@
+"""Measures, weights and losses that are computed otherwise than their names say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hookcli.engine.probes.code.mistakes.searched_code import (
+    Mistake,
+    SearchedCode,
+    called,
+    names_in,
+    short,
+    target_of,
+    text_of,
+    words,
+)
+
+
+def _named_values(code: SearchedCode) -> Iterator[tuple[str, ast.expr, int]]:
+    """Yield the names of assignments with their values and lines; of functions what they return."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if isinstance(target, ast.Name | ast.Attribute):
+            yield text_of(target).rpartition(".")[2].lower(), node.value, node.lineno
+    for function in code.functions:
+        last = function.body[-1]
+        if isinstance(last, ast.Return) and last.value is not None:
+            yield function.name.lower(), last.value, last.lineno
+
+
+def wrong_rates(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a precision over tp + fn, a recall over tp + fp, and an F1 score without a factor 2."""
+    for name, value, line in _named_values(code):
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Div):
+            continue
+        below = {one.lower() for one in names_in(value.right)}
+        misses = {one for one in below if re.match(r"(fn|false_neg)", one)}
+        alarms = {one for one in below if re.match(r"(fp|false_pos)", one)}
+        own = words(name)
+        if "precision" in own and misses and not alarms:
+            yield Mistake(short(value), line, "precision is TP / (TP + FP)")
+        elif own & {"recall", "sensitivity", "tpr"} and alarms and not misses:
+            yield Mistake(short(value), line, "recall is TP / (TP + FN)")
+        elif re.fullmatch(r"f1(_?score)?", name):
+            above = text_of(value.left)
+            if (
+                "*" in above
+                and not re.search(r"\b2\b|\b2\.0", above)
+                and below & {*names_in(value.left)}
+            ):
+                yield Mistake(short(value), line, "F1 is 2 P R / (P + R)")
+
+
+def wrong_errors(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield errors by another function than their names say, and a perplexity of base 2."""
+    for name, value, line in _named_values(code):
+        text = text_of(value)
+        rooted = re.search(r"sqrt|\*\* ?\(?(0?\.5|1 / 2)|rmse|root", text)
+        if re.fullmatch(r"\w*rmse\w*", name) and re.search(r"mse_loss\(|square\(|\*\* 2", text):
+            if not rooted:
+                yield Mistake(short(value), line, "RMSE is the root of the mean squared error")
+        elif re.fullmatch(r"(\w*_)?mae", name) and "mse_loss(" in text:
+            yield Mistake(short(value), line, "MAE is the mean of the absolute errors")
+        elif re.fullmatch(r"(\w*_)?mse", name) and "l1_loss(" in text:
+            yield Mistake(short(value), line, "MSE is the mean of the squared errors")
+        elif re.fullmatch(r"\w*(perplexity|ppl)", name) and re.match(r"2(\.0)? \*\* \w*loss", text):
+            yield Mistake(short(value), line, "the perplexity of a loss in nats is exp(loss)")
+        elif re.fullmatch(r"(\w+_)?psnr", name) and re.search(r"log10.*mse|mse.*log10", text):
+            twice = re.search(r"\b20(\.0)? \*", text)
+            if bool(rooted) != bool(twice):
+                yield Mistake(short(value), line, "PSNR is 10 log10(max² / MSE)")
+
+
+def weights_by_frequency(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield weights of classes that grow with their counts, and a pos_weight of positives."""
+    for name, value, line in _named_values(code):
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Div):
+            continue
+        above, below = words(text_of(value.left)), words(text_of(value.right))
+        if name == "pos_weight":
+            if above & _POSITIVE and not above & _NEGATIVE and below & (_NEGATIVE | _TOTAL):
+                yield Mistake(short(value), line, "negatives / positives")
+        elif {"class"} & words(name) and {"weight", "weights"} & words(name):
+            plain = isinstance(value.left, ast.Name | ast.Attribute)
+            if plain and above & _COUNTS and (below & (_TOTAL | _COUNTS)):
+                yield Mistake(short(value), line, "total / counts")
+
+
+_POSITIVE, _NEGATIVE = {"pos", "positive", "positives"}, {"neg", "negative", "negatives"}
+_COUNTS, _TOTAL = (
+    {"count", "counts", "freq", "frequency", "frequencies"},
+    {"total", "sum", "len", "n"},
+)
+
+
+def ratios_of_logarithms(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield ratios of policies that are differences or quotients of log-probabilities."""
+    for name, value, line in _named_values(code):
+        if not re.fullmatch(r"ratios?|prob_ratio|importance_ratio", name):
+            continue
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub | ast.Div):
+            sides = [text_of(one).lower() for one in (value.left, value.right)]
+            if all("log" in side for side in sides) and not any("exp" in side for side in sides):
+                yield Mistake(short(value), line)
+
+
+def rising_actors(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield losses of an actor that are the value of its action, without a minus."""
+    for name, value, line in _named_values(code):
+        if not {"loss"} & words(name) or not words(name) & {"actor", "policy", "pi"}:
+            continue
+        text = text_of(value)
+        critic = re.search(r"\b(self\.)?(critic|q|q1|qf1|q_net|critic1)\w*(\.\w+)?\(", text)
+        acts = re.search(r"\b(self\.)?(actor|policy|pi|mu)\w*\(", text)
+        if critic and acts and called(value) == "mean" and "-" not in text:
+            yield Mistake(short(value), line)
+
+
+def targets_copied_back(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a network that is trained and loads the state of its own target network."""
+    for call in code.all(ast.Call):
+        if called(call) != "load_state_dict" or not call.args:
+            continue
+        if not isinstance(call.func, ast.Attribute) or called(call.args[0]) != "state_dict":
+            continue
+        receiver, source = text_of(call.func.value), text_of(call.args[0])
+        to_target = "target" in receiver.lower()
+        stem = re.sub(r"_?target_?", "", source.partition(".state_dict")[0], flags=re.IGNORECASE)
+        if not to_target and "target" in source.lower() and _same(stem, receiver):
+            yield Mistake(text_of(call), call.lineno)
+
+
+def _same(stem: str, name: str) -> bool:
+    """Return whether two names are of one network, as `net` and `policy_net`."""
+    ends = [one.rpartition(".")[2].lower() for one in (stem, name)]
+    return bool(ends[0]) and (ends[0] in ends[1] or ends[1] in ends[0])
+
+
+def exchanged_mixtures(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield losses of mixtures of which the first part has the labels of the second."""
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Add):
+            continue
+        parts = [one for one in (node.left, node.right) if isinstance(one, ast.BinOp)]
+        if len(parts) != 2 or not all(isinstance(one.op, ast.Mult) for one in parts):
+            continue
+        first, second = (text_of(one) for one in parts)
+        share = re.match(r"(lam|lam_|lmbda|lambda_|lamb)\b \*", first)
+        if share and f"(1 - {share[1]})" in second.replace("1.0", "1"):
+            labels = [
+                re.findall(r"\b(?:y|targets?|labels?)_(a|b|1|2)\b", one) for one in (first, second)
+            ]
+            if labels in ([["b"], ["a"]], [["2"], ["1"]]):
+                yield Mistake(short(node), node.lineno, share[1])
+
+
+def distances_turned_around(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield triplet losses that make the distance to the positive larger."""
+    for call in code.all(ast.Call):
+        name = called(call)
+        if name not in {"relu", "clamp", "clamp_min", "maximum", "max"}:
+            continue
+        given = call.args[0] if call.args else None
+        if isinstance(call.func, ast.Attribute) and text_of(call.func.value) not in _MODULES:
+            given = call.func.value
+        text = "" if given is None else text_of(given)
+        found = re.search(r"\b(\w*neg\w*|\w*an)\b - \b(\w*pos\w*|\w*ap)\b", text)
+        if found and "margin" in text and re.search(r"dist|\bd_|_d\b", f"{found[1]} {found[2]}"):
+            yield Mistake(short(given or call), call.lineno, found[0])
+
+
+_MODULES = {"F", "torch", "nn.functional", "torch.nn.functional", "functional"}
+
+
+def positive_target_entropies(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a target entropy of continuous actions that is their number, without a minus."""
+    for name, value, line in _named_values(code):
+        if name != "target_entropy":
+            continue
+        text = text_of(value)
+        if "-" not in text and "log" not in text and re.search(r"action|act_dim|shape", text):
+            yield Mistake(short(value), line)
+
+
+def scaled_by_own_values(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield test data that is normalized with its own mean, as the training data is with its."""
+    found: dict[str, tuple[str, int]] = {}
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if target is None:
+            continue
+        text, own = text_of(node.value), text_of(target)
+        own_mean = f"({own} - {own}.mean(" in text and f"{own}.std(" in text
+        split = words(own) & {"train", "test", "val", "valid"}
+        if own_mean and len(split) == 1:
+            found.setdefault("train" if "train" in split else "test", (own, node.lineno))
+    if len(found) == 2:
+        yield Mistake(found["test"][0], found["test"][1], found["train"][0])
+
+
+def scaled_alone(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield training data that is divided by 255, while test data of the same name is not."""
+    divided: dict[str, int] = {}
+    nodes: list[ast.Assign | ast.AugAssign] = [*code.all(ast.Assign), *code.all(ast.AugAssign)]
+    for node in nodes:
+        target = node.target if isinstance(node, ast.AugAssign) else target_of(node)
+        if not isinstance(target, ast.Name | ast.Attribute):
+            continue
+        by = re.search(r"/ 255(\.0?)?", text_of(node.value)) is not None
+        if isinstance(node, ast.AugAssign):
+            by = isinstance(node.op, ast.Div) and text_of(node.value).startswith("255")
+        if by:
+            divided[text_of(target)] = node.lineno
+    known = {text_of(one) for one in (*code.all(ast.Name), *code.all(ast.Attribute))}
+    for name, line in divided.items():
+        if len(words(name) & {"train"}) == 1 and not any(
+            "test" in one or "val" in one for one in divided
+        ):
+            for other in ("test", "val", "valid"):
+                twin = re.sub("train", other, name)
+                if twin in known:
+                    yield Mistake(name, line, twin)
+                    break

@@ -105,10 +105,39 @@ SEARCHES: dict[str, Search] = {
 }
 
 
+# What a file must name to have a mistake: the other searches look at all files.
+_NAMED = {
+    "unused_dropout": "dropout",
+    "lost_random": r"\brand|multinomial|bernoulli",
+    "plain_for_log": r"\blog|\bln_",
+    "divided_mean": "loss|cross_entropy",
+    "divided_twice": "loss",
+    "counter_not_reset": "patience",
+    "crossed_sizes": "height|width",
+    "temperature": "temp|tau",
+    "heads_in_front": "head",
+    "packed_by_time": "pack",
+    "wrong_error": "mse|mae|psnr|perplexity|ppl",
+    "wrong_rate": "precision|recall|sensitivity|tpr|f1",
+    "weight_by_frequency": "weight",
+    "own_scale": "test|val",
+    "scaled_alone": "train",
+    "batch_mean": "adv",
+    "rising_actor": "actor|policy",
+    "swapped_values": "att",
+    "implicit_softmax": "softmax",
+}
+
+
 def mistakes_in(tree: ast.AST) -> list[tuple[str, Mistake]]:
     """Return the mistakes of a file or a definition: what they are, and where."""
     code = SearchedCode(tree)
-    return [(name, found) for name, search in SEARCHES.items() for found in search(code)]
+    return [
+        (name, found)
+        for name, search in SEARCHES.items()
+        if code.names(_NAMED.get(name, ""))
+        for found in search(code)
+    ]
 
 
 @lru_cache(maxsize=256)

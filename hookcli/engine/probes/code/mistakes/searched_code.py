@@ -61,6 +61,7 @@ class SearchedCode:
         found = {node.id for node in self.all(ast.Name)}
         found |= {node.attr for node in self.all(ast.Attribute)}
         found |= {node.arg for node in self.all(ast.arg)}
+        found |= {node.arg or "" for node in self.all(ast.keyword)}
         found |= {node.name for node in self.functions}
         found |= {node.name for node in self.all(ast.ClassDef)}
         return " ".join(found)

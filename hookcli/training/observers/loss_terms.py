@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from hookcli.engine.probes.trainability.divergences import divergences
+from hookcli.engine.probes.trainability.divergences import divergences, weighed_terms
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
     Node,
     shape_of_node,
-    signed,
 )
 
 _ERRORS = {
@@ -22,10 +21,8 @@ _ERRORS = {
     "BinaryCrossEntropyWithLogitsBackward0",
 }  # fmt: skip
 _VALUE_LOSSES = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0")
-_SUMS = SAME_VALUES | {"SumBackward0", "SumBackward1", "ExpandBackward0", "NegBackward0"}
 _PICKS = {"GatherBackward0", "IndexBackward0"}  # of the actions that were taken
-_HALVES = (0.5, 1.0, 2.0)  # numbers of the formulas, which are no weights
-_MOST = 200  # terms, and nodes of a path
+_MOST = 200  # nodes of a path
 _FEW, _MANY = 4, 16  # latent values, and elements of a reconstruction
 _LEAST = 4  # samples
 
@@ -45,7 +42,7 @@ def divergence_weight(start: torch.Tensor) -> tuple[str, dict[str, Any]] | None:
         return None
     latents = math.prod(shape[1:])
     weight = error = None
-    for divisor, is_weighted, node in _terms(start.grad_fn):
+    for _, node, divisor, is_weighted in weighed_terms(start.grad_fn):
         if node is exponential:
             weight = divisor, is_weighted
         elif node.name() in _ERRORS and error is None:
@@ -61,45 +58,6 @@ def divergence_weight(start: torch.Tensor) -> tuple[str, dict[str, Any]] | None:
     if error[2] >= _MANY and math.isclose(ratio, 1 / error[2], rel_tol=1e-3):
         return "divergence_sum", value
     return None
-
-
-def _terms(start: Node | None) -> Iterator[tuple[float, bool, Node]]:
-    """Yield the terms of a loss, with the number of elements that each is a mean over.
-
-    With it, whether a number weighs the term.
-    """
-    todo: list[tuple[Node | None, float, bool]] = [(start, 1.0, False)]
-    for node, divisor, is_weighted in todo:  # grows meanwhile
-        if node is None or len(todo) > _MOST:
-            continue
-        name, behind = node.name(), [one for one, _ in node.next_functions]
-        if name in _SUMS:
-            todo.append((behind[0], divisor, is_weighted))
-        elif name == "MeanBackward0":
-            todo.append((behind[0], divisor * int(node._saved_self_sym_numel), is_weighted))
-        elif name == "MeanBackward1":
-            sizes = node._saved_self_sym_sizes
-            many = math.prod(int(sizes[signed(dim)]) for dim in node._saved_dim)
-            todo.append((behind[0], divisor * many, is_weighted))
-        elif name in {"AddBackward0", "SubBackward0"}:
-            weighs = is_weighted or abs(float(node._saved_alpha)) not in _HALVES
-            todo += [(behind[0], divisor, is_weighted), (behind[1], divisor, weighs)]
-        elif name.startswith("RsubBackward"):
-            todo.append((behind[0], divisor, is_weighted))
-        elif name in {"MulBackward0", "DivBackward0"} and behind.count(None) == 1:
-            other = node._saved_other if behind[0] is not None else node._saved_self
-            if other is None or other.numel() != 1 or (behind[0] is None and name[0] == "D"):
-                yield divisor, is_weighted, node
-                continue
-            number, inner = abs(float(other)), behind[0] or behind[1]
-            if number in _HALVES:
-                todo.append((inner, divisor, is_weighted))
-            elif name == "DivBackward0" and number.is_integer():
-                todo.append((inner, divisor * number, is_weighted))
-            else:
-                todo.append((inner, divisor, True))
-        else:
-            yield divisor, is_weighted, node
 
 
 def bare_returns(nodes: Sequence[Node]) -> tuple[str, dict[str, Any]] | None:

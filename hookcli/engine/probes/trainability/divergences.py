@@ -7,15 +7,70 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 
-from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node
+from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, signed
 
-_SUMS = SAME_VALUES | {
-    "MeanBackward0", "MeanBackward1", "SumBackward0", "SumBackward1", "ExpandBackward0",
-}  # fmt: skip
+_SUMS = SAME_VALUES | {"SumBackward0", "SumBackward1", "ExpandBackward0"}
+_HALVES = (0.5, 1.0, 2.0)  # numbers of the formulas, which are no weights
 _MOST_TERMS = 200
+
+
+class Term(NamedTuple):
+    """A term that a value is a linear combination of.
+
+    `factor` multiplies it, where that of a mean is that of its sum. The term is a mean over
+    `divisor` elements; `is_weighted` if a number weighs it that is none of a usual formula.
+    """
+
+    factor: float
+    node: Node
+    divisor: float
+    is_weighted: bool
+
+
+def weighed_terms(start: Node | None) -> Iterator[Term]:
+    """Yield the terms that a value is a linear combination of."""
+    todo: list[tuple[Node | None, float, float, bool]] = [(start, 1.0, 1.0, False)]
+    for node, factor, divisor, weighted in todo:  # grows meanwhile
+        if node is None or len(todo) > _MOST_TERMS:
+            continue
+        name, inputs = node.name(), [one for one, _ in node.next_functions]
+        if name == "MeanBackward0":
+            many = int(node._saved_self_sym_numel)
+            todo.append((inputs[0], factor, divisor * many, weighted))
+        elif name == "MeanBackward1":
+            sizes = node._saved_self_sym_sizes
+            many = math.prod(int(sizes[signed(dim)]) for dim in node._saved_dim)
+            todo.append((inputs[0], factor, divisor * many, weighted))
+        elif name in _SUMS:
+            todo.append((inputs[0], factor, divisor, weighted))
+        elif name == "NegBackward0":
+            todo.append((inputs[0], -factor, divisor, weighted))
+        elif name in {"AddBackward0", "SubBackward0"}:
+            alpha = float(node._saved_alpha)
+            second = factor * alpha * (1 if name == "AddBackward0" else -1)
+            weighs = weighted or abs(alpha) not in _HALVES
+            todo += [(inputs[0], factor, divisor, weighted), (inputs[1], second, divisor, weighs)]
+        elif name.startswith("RsubBackward"):
+            todo.append((inputs[0], -factor * float(node._saved_alpha), divisor, weighted))
+        elif (scaled := _times_number(node)) is not None:
+            number, inner = scaled
+            count = _count(name, number)
+            weighs = weighted or (count is None and abs(number) not in _HALVES)
+            todo.append((inner, factor * number, divisor * (count or 1), weighs))
+        else:
+            yield Term(factor, node, divisor, weighted)
+
+
+def _count(name: str, number: float) -> float | None:
+    """Return the whole number that an operator divides by, as by that of samples; else None."""
+    if name != "DivBackward0" or abs(number) in _HALVES or not number:
+        return None
+    count = round(1 / abs(number), 6)
+    return count if count.is_integer() else None
 
 
 def terms(start: Node | None) -> Iterator[tuple[float, Node]]:
@@ -23,24 +78,8 @@ def terms(start: Node | None) -> Iterator[tuple[float, Node]]:
 
     The factor of a mean is that of its sum.
     """
-    todo: list[tuple[float, Node | None]] = [(1.0, start)]
-    for factor, node in todo:  # grows meanwhile
-        if node is None or len(todo) > _MOST_TERMS:
-            continue
-        name, inputs = node.name(), [one for one, _ in node.next_functions]
-        if name in _SUMS:
-            todo.append((factor, inputs[0]))
-        elif name == "NegBackward0":
-            todo.append((-factor, inputs[0]))
-        elif name in {"AddBackward0", "SubBackward0"}:
-            second = float(node._saved_alpha) * (1 if name == "AddBackward0" else -1)
-            todo += [(factor, inputs[0]), (factor * second, inputs[1])]
-        elif name.startswith("RsubBackward"):
-            todo.append((-factor * float(node._saved_alpha), inputs[0]))
-        elif (scaled := _times_number(node)) is not None:
-            todo.append((factor * scaled[0], scaled[1]))
-        else:
-            yield factor, node
+    for term in weighed_terms(start):
+        yield term.factor, term.node
 
 
 def _times_number(node: Node) -> tuple[float, Node] | None:

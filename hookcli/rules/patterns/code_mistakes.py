@@ -95,6 +95,11 @@ _SENTENCES = {
         "`{what}` passes a value for the parameter `{other}`, but one is a logarithm by its name",
         "pass the logarithm where it is expected",
     ),
+    "changed_input": _Sentence(
+        "`{what}` changes the caller's tensor in place: a second call with it gets other values",
+        "write `{other} = {other} ...`, which makes a new tensor",
+        is_note=True,
+    ),
     "saved_method": _Sentence(
         "`{what}` is saved as a method, not as the weights that it returns",
         "call it: `{what}()`",
@@ -241,6 +246,24 @@ _SENTENCES = {
         "`{what}` interpolates between the labels '{other}': new classes appear at borders",
         'pass mode="nearest"',
     ),
+    "not_turned_back": _Sentence(
+        "`{what}` are states of the reversed sequence, joined in its order: each position gets those "
+        "of its mirror",
+        "turn them back first: `{what}.flip(1)`",
+    ),
+    "kept_from_eval": _Sentence(
+        "`{what}` in eval mode changes the module itself: it stays so when training goes on",
+        "use a local variable in place of `{other}`",
+    ),
+    "init_of_another": _Sentence(
+        "`{what}` is initialized whatever module '{other}' is: the others keep their values",
+        "initialize `{other}.weight`",
+    ),
+    "buffers_in_list": _Sentence(
+        "`{what}` keeps the buffer `{other}` in a plain list: `to()` replaces the buffer, and not "
+        "the entry of the list",
+        "read the buffers by their names in forward",
+    ),
     "wrong_rate": _Sentence(
         "`{what}` is another rate than its name says: {other}",
         "use the definition",
@@ -317,6 +340,10 @@ _SENTENCES = {
     "variance_twice": _Sentence(
         "`{what}` is the variance of variances, not that over both dimensions",
         "pass all dimensions at once, as in `x.var((2, 3))`",
+    ),
+    "squared_variance": _Sentence(
+        "`{what}` is the square of a variance; a standard deviation is its root",
+        "use `sqrt`",
     ),
     "batch_mean": _Sentence(
         "`{other}` in `{what}` is one mean over the whole batch: samples affect each other",

@@ -30,7 +30,11 @@ from torch import nn
 from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
 from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.lost_results import discarded, lost_calls, lost_names
-from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text, module_spans
+from hookcli.engine.probes.code.mistakes.catalogue import (
+    changed_inputs,
+    mistakes_of_text,
+    module_spans,
+)
 from hookcli.engine.probes.code.position_code import (
     batch_first,
     causal_hints,
@@ -166,6 +170,9 @@ class UserCode(ProbeWatcher):
             for unread in unread_settings(kind, own):
                 value = {"class": kind.__name__, **asdict(unread)}
                 self._add(SETTINGS, name, value)
+        root = None if self._root is None else vars(type(self._root)).get("forward")
+        if MISTAKES in self._probes and isinstance(root, FunctionType):
+            self._read_root(root)
         if UNREAD in self._probes and self._root is not None and self._given is not None:
             forward = vars(type(self._root)).get("forward")
             if isinstance(forward, FunctionType):
@@ -193,6 +200,14 @@ class UserCode(ProbeWatcher):
                 place = f"{places.show(file)}:{found.line}"
                 value = {"mistake": mistake, "what": found.what, "other": found.other}
                 self._add(MISTAKES, next(names, ""), {**value, "place": place})
+
+    def _read_root(self, forward: FunctionType) -> None:
+        """Add the lines of the model's forward that change one of its inputs in place."""
+        definition = definition_of(forward) if is_own(forward) else None
+        for node, name in changed_inputs(definition) if definition is not None else ():
+            place = shown_line(forward, node.lineno)
+            value = {"mistake": "changed_input", "what": ast.unparse(node), "other": name}
+            self._add(MISTAKES, "", {**value, "place": place})
 
     def _lost(self, kind: type, function: FunctionType) -> Iterator[dict[str, Any]]:
         """Yield the calls of modules in a method whose results nothing uses.

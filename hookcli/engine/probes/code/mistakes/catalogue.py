@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 
 from hookcli.engine.probes.code.mistakes import (
@@ -70,6 +71,10 @@ SEARCHES: dict[str, Search] = {
     "packed_by_time": layers.packed_by_time,
     "rising_frequencies": layers.rising_frequencies,
     "blended_labels": layers.blended_labels,
+    "not_turned_back": layers.states_not_turned_back,
+    "kept_from_eval": layers.settings_kept_from_evaluation,
+    "init_of_another": layers.initializations_of_another,
+    "buffers_in_list": layers.buffers_in_lists,
     "wrong_rate": measures.wrong_rates,
     "wrong_error": measures.wrong_errors,
     "weight_by_frequency": measures.weights_by_frequency,
@@ -88,6 +93,7 @@ SEARCHES: dict[str, Search] = {
     "value_of_end": returns.values_of_ends,
     "floored_fraction": formulas.floored_fractions,
     "variance_twice": formulas.variances_of_variances,
+    "squared_variance": formulas.squared_variances,
     "batch_mean": formulas.means_of_whole_batches,
     "noise_variance": formulas.noise_by_variance,
     "no_tanh": formulas.corrections_without_tanh,
@@ -157,3 +163,19 @@ def module_spans(text: str, without: set[str]) -> list[tuple[int, int]]:
         and node.name not in without
         and any("Module" in ast.unparse(base) for base in node.bases)
     ]
+
+
+def changed_inputs(forward: ast.AST) -> Iterator[tuple[ast.AugAssign, str]]:
+    """Yield the statements of a forward that change an argument in place, as `x *= 2`.
+
+    An argument that has got another value before is not the caller's tensor any more.
+    """
+    arguments = getattr(forward, "args", None)
+    names = {one.arg for one in (arguments.args if arguments is not None else ())[1:]}
+    for node in getattr(forward, "body", ()):
+        target = node.target if isinstance(node, ast.AugAssign) else None
+        if isinstance(node, ast.AugAssign) and isinstance(target, ast.Name) and target.id in names:
+            yield node, target.id
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                names.discard(one.id)

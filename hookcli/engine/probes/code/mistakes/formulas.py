@@ -75,6 +75,17 @@ def variances_of_variances(code: SearchedCode) -> Iterator[Mistake]:
                 yield Mistake(short(call), call.lineno)
 
 
+def squared_variances(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield deviations, by their names, that are the square of a variance."""
+    for node in code.all(ast.Assign):
+        target, value = target_of(node), node.value
+        named = isinstance(target, ast.Name) and words(target.id) & {"std", "sigma", "stddev"}
+        if not named or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Pow):
+            continue
+        if text_of(value.right) == "2" and re.search(r"\bvar", text_of(value.left)):
+            yield Mistake(text_of(node), node.lineno)
+
+
 def means_of_whole_batches(code: SearchedCode) -> Iterator[Mistake]:
     """Yield sums of a value and advantages that subtract a mean over the whole batch."""
     for node in code.all(ast.BinOp):

@@ -202,3 +202,101 @@ def blended_labels(code: SearchedCode) -> Iterator[Mistake]:
         mixed = any(re.search(r"linear|cubic|BILINEAR|BICUBIC", mode) for mode in modes)
         if mixed and isinstance(given, ast.Name) and words(given.id) & {"label", "labels", "gt"}:
             yield Mistake(short(call), call.lineno, given.id)
+
+
+def states_not_turned_back(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield outputs of a recurrent layer for a reversed sequence, which are joined as they are."""
+    for function in code.functions if code.names("^flip$|flip") else ():
+        reversed_: dict[str, int] = {}
+        for node in ast.walk(function):
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(value, ast.Call) or not value.args or target is None:
+                continue
+            name = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+            made = text_of(value.func).lower()
+            recurrent = re.search(r"lstm|gru|rnn|enc_bw|backward_|_bw\b|bw_", made)
+            if recurrent and called(value.args[0]) == "flip" and isinstance(name, ast.Name):
+                reversed_[name.id] = value.lineno
+        text = ast.unparse(function) if reversed_ else ""
+        for own, line in reversed_.items():
+            joined = re.search(rf"cat\([\(\[][^\)\]]*\b{own}\b[^\)\]]*[\)\]]", text)
+            if joined and not re.search(rf"\b{own}(\[[^\]]*\])?\.flip|flip\({own}", text):
+                yield Mistake(own, line)
+
+
+def settings_kept_from_evaluation(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield settings that a forward changes in eval mode, and that nothing sets back."""
+    for kind in code.all(ast.ClassDef):
+        methods = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+        made = methods.get("__init__")
+        for name, method in methods.items():
+            if name == "__init__" or made is None:
+                continue
+            stored = {
+                one.attr
+                for one in ast.walk(made)
+                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+            }
+            for node in ast.walk(method):
+                if not isinstance(node, ast.If) or text_of(node.test) != "not self.training":
+                    continue
+                for one in node.body:
+                    target = target_of(one)
+                    fixed = isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)
+                    if not fixed or not isinstance(target, ast.Attribute) or node.orelse:
+                        continue
+                    if is_self(target) and target.attr in stored:
+                        yield Mistake(text_of(one), one.lineno, text_of(target))
+
+
+def initializations_of_another(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield functions that look at the type of a module, and initialize another one."""
+    for function in code.functions:
+        names = [one.arg for one in function.args.args if one.arg != "self"]
+        if len(names) != 1:
+            continue
+        tested = [
+            one
+            for one in ast.walk(function)
+            if called(one) == "isinstance" and isinstance(one, ast.Call) and one.args
+        ]
+        reads = [
+            one
+            for one in ast.walk(function)
+            if isinstance(one, ast.Name) and one.id == names[0] and isinstance(one.ctx, ast.Load)
+        ]
+        starts = [
+            one
+            for one in ast.walk(function)
+            if isinstance(one, ast.Call)
+            and re.match(r"(torch\.)?(nn\.)?init\.\w+_$", text_of(one.func))
+        ]
+        only = len(reads) == len(tested) == sum(text_of(one.args[0]) == names[0] for one in tested)
+        if (
+            tested
+            and only
+            and starts
+            and all(text_of(one.args[0]).startswith("self.") for one in starts)
+        ):
+            yield Mistake(text_of(starts[0].args[0]), starts[0].lineno, names[0])
+
+
+def buffers_in_lists(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield lists of the very tensors that a constructor registers as buffers."""
+    for function in code.functions if code.names("register_buffer") else ():
+        if function.name != "__init__":
+            continue
+        registered = {
+            text_of(one.args[1]): text_of(one.args[0])
+            for one in ast.walk(function)
+            if called(one) == "register_buffer" and isinstance(one, ast.Call) and len(one.args) > 1
+        }
+        for call in ast.walk(function):
+            if called(call) != "append" or not isinstance(call, ast.Call) or len(call.args) != 1:
+                continue
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else call
+            given = text_of(call.args[0])
+            again = {f"getattr(self, {name})" for name in registered.values()}
+            if is_self(owner) and (given in registered or given in again):
+                yield Mistake(text_of(owner), call.lineno, given)

@@ -35,6 +35,11 @@ _SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0"
 _MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
 _SHARES = {SOFTMAX, "LogSoftmaxBackward0", "LogsumexpBackward0"}
 _SIMILARITIES = _PRODUCTS | {"SumBackward1", "SqueezeBackward1"}
+_CHOSEN = {
+    "MaskedFillBackward0", "WhereBackward0", "DivBackward0", "MulBackward0", "SumBackward1",
+    "SumBackward0",
+}  # fmt: skip
+_FILLS = {"MaskedFillBackward0", "WhereBackward0", "MulBackward0"}
 _HEADS = 64  # the most heads of an attention
 _LONGEST = 20  # nodes of a path
 _LARGEST = 2**22  # elements of a softmax that is looked at
@@ -227,17 +232,28 @@ def unequal_scales(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
 def _scale_of(node: Node | None) -> float | None:
     """Return the number that a similarity is multiplied by; None if it is no sum of products."""
     factor, source = scaled_by(node)
-    source = same_values(source)
+    for _ in range(_LONGEST):  # masks, means over some of the products, and choices of them
+        source = same_values(source)
+        given = [one for one, _ in getattr(source, "next_functions", ()) if one is not None]
+        if source is None or source.name() not in _CHOSEN or len(given) != 1:
+            break
+        more, source = scaled_by(given[0])
+        factor *= more
     return factor if source is not None and source.name() in _SIMILARITIES else None
 
 
 def _masked_scores(softmax: Node) -> torch.Tensor | None:
     """Return which scores of a softmax were filled with a constant; None if none were."""
     node = softmax.next_functions[0][0]
-    if node is None or node.name() not in ("MaskedFillBackward0", "WhereBackward0"):
+    if node is None or node.name() not in _FILLS or not _are_scores(softmax):
         return None
-    if not _are_scores(softmax):
-        return None
+    if node.name() == "MulBackward0":
+        given = [behind for behind, _ in node.next_functions]
+        bits = node._saved_other if given[1] is None else node._saved_self
+        if given.count(None) != 1 or bits is None or bits.numel() < 2:
+            return None
+        are_bits = bool(((bits == 0) | (bits == 1)).all())
+        return bits == 0 if are_bits and bool((bits == 0).any()) else None
     if node.name() == "MaskedFillBackward0":
         mask: torch.Tensor = node._saved_mask
         return mask

@@ -247,8 +247,8 @@ _SENTENCES = {
         'pass mode="nearest"',
     ),
     "not_turned_back": _Sentence(
-        "`{what}` are states of the reversed sequence, joined in its order: each position gets those "
-        "of its mirror",
+        "`{what}` are states of the reversed sequence, joined in its order: each position gets "
+        "those of its mirror",
         "turn them back first: `{what}.flip(1)`",
     ),
     "kept_from_eval": _Sentence(

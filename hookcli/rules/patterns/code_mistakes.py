@@ -33,6 +33,10 @@ _SENTENCES = {
         "`{what}` compares and assigns nothing: the line has no effect",
         "assign with one `=`",
     ),
+    "lost_sum": _Sentence(
+        "`{what}` is computed, and nothing gets the result: the line has no effect",
+        "assign the result",
+    ),
     "or_of_types": _Sentence(
         "`{what}` is `{other}`: isinstance looks at the first type only",
         "pass a tuple of types",
@@ -67,8 +71,8 @@ _SENTENCES = {
         "construct a module for each, or give both one name",
         is_note=True,
     ),
-    "unused_dropout": _Sentence(
-        "`{what}` ({other}) is made, and nothing calls it: no value is dropped",
+    "unused_layer": _Sentence(
+        "`{what}` ({other}) is made, and nothing calls it: it has no effect",
         "call it in forward, or remove it",
         is_note=True,
     ),
@@ -89,6 +93,10 @@ _SENTENCES = {
     ),
     "swapped_arguments": _Sentence(
         "`{what}` passes arguments in another order than the parameters {other}, by their names",
+        "exchange the arguments, or pass them by name",
+    ),
+    "swapped_roles": _Sentence(
+        "`{what}` passes prediction and target in another order than the parameters {other}",
         "exchange the arguments, or pass them by name",
     ),
     "plain_for_log": _Sentence(
@@ -172,6 +180,10 @@ _SENTENCES = {
         "the whole training",
         "set `{what} = 0` where a better value is found",
     ),
+    "other_loader": _Sentence(
+        "`{what}` divides a sum over the batches of `{other}` by the number of other batches",
+        "divide by `len({other})`",
+    ),
     "divided_twice": _Sentence(
         "`{what}` divides '{other}' by the number that it is divided by already",
         "divide once",
@@ -201,6 +213,22 @@ _SENTENCES = {
     "temperature": _Sentence(
         "the softmax gets `{what}`, and other scores are divided by `{other}`",
         "divide by the temperature at both places",
+    ),
+    "turned_apart": _Sentence(
+        "`{what}` and `{other}` are turned by draws of their own: they do not match any more",
+        "draw once, and change both in the same way",
+    ),
+    "own_range": _Sentence(
+        "`{what}` scales by its own range, and `{other}` by another: equal values differ after it",
+        "keep the statistics of the training data, and use them for both",
+    ),
+    "state_before_schedule": _Sentence(
+        "`{what}` comes before {other} is constructed, which sets the first learning rate again",
+        "construct the scheduler first, then load both states",
+    ),
+    "changed_before_read": _Sentence(
+        "`{what}` reads '{other}' after it was changed in place in the same line",
+        "compute the new tensor without methods in place",
     ),
     "separate_permutations": _Sentence(
         "`{what}` and `{other}` draw two permutations: labels do not belong to their samples",
@@ -340,6 +368,18 @@ _SENTENCES = {
     "variance_twice": _Sentence(
         "`{what}` is the variance of variances, not that over both dimensions",
         "pass all dimensions at once, as in `x.var((2, 3))`",
+    ),
+    "shifted_factor": _Sentence(
+        "`{what}` subtracts 1 from the factor, not from the product",
+        "write `{other}`",
+    ),
+    "limited_log": _Sentence(
+        "`{what}` is never negative: the deviation is at least 1",
+        "remove the {other}: the log of a deviation has no limit",
+    ),
+    "entropy_added": _Sentence(
+        "`{what}` is minimized, and so is the entropy: the policy stops to explore",
+        "subtract the entropy",
     ),
     "squared_variance": _Sentence(
         "`{what}` is the square of a variance; a standard deviation is its root",

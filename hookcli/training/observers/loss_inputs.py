@@ -288,7 +288,7 @@ def compares_two_outputs(start: torch.Tensor) -> bool:
 
 # From the probabilities of a policy or a class to what is picked of them.
 _ONWARDS = SAME_VALUES | {"LogBackward0", "AddBackward0", "ClampBackward1", "ClampMinBackward0"}
-_PICKED = {"GatherBackward0", "IndexBackward0", "NllLossBackward0"}
+_PICKED = {"GatherBackward0", "IndexBackward0", "NllLossBackward0", "LogSoftmaxBackward0"}
 
 
 def over_samples(nodes: Sequence[Node]) -> Finding:

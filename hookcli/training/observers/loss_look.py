@@ -255,7 +255,7 @@ class LossLook(Observer):
                 one = look_at_whole()
             except RuntimeError:  # what a node saved was changed in place
                 continue
-            if one is not None:
+            if one is not None and (one[0] != "negated" or not _moves_inputs(start)):
                 self.facts.add("loss_values", one[0], place, **one[1])
 
     def _trains(self, node: Any) -> bool:
@@ -346,6 +346,11 @@ class LossLook(Observer):
                 "constant_term", term.text, without_graph, inputs=[], equal=False,
                 grad=without_graph,
             )  # fmt: skip
+
+
+def _moves_inputs(start: torch.Tensor) -> bool:
+    """Return whether a loss has a gradient for a tensor that is no parameter, as of an attack."""
+    return any(not isinstance(leaf, nn.Parameter) for leaf, _ in leaves_of_graph(start))
 
 
 def _watchers() -> tuple[GraphWatcher, ...]:

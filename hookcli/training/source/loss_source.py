@@ -92,7 +92,7 @@ def _add_terms(
     if not isinstance(value, torch.Tensor):
         return
     made = assigned(body, node.id, line) if isinstance(node, ast.Name) else None
-    if made is not None and deep and _is_sum(made):
+    if made is not None and deep and _is_sum(made) and value.requires_grad:
         _add_terms(made, body, frame, made.lineno, found, deep - 1)
         return
     at = line if made is None else made.lineno

@@ -14,6 +14,10 @@ CODE = {
         "for p in model.parameters():\n    p.requires_grad == False",
         "frozen = p.requires_grad == False\nassert p.requires_grad == False",
     ),
+    "lost_sum": (
+        "def forward(self, x):\n    x + self.pe(x)\n    return x",
+        "def forward(self, x):\n    x += self.pe(x)\n    return x\n1 + 2\ntask >> other",
+    ),
     "or_of_types": (
         "isinstance(m, nn.Conv2d or nn.Linear)",
         "isinstance(m, (nn.Conv2d, nn.Linear)); isinstance(m, a) or isinstance(m, b)",
@@ -113,7 +117,7 @@ CODE = {
                 return self.left(x), self.right(x), self.encoder(x)
         """,
     ),
-    "unused_dropout": (
+    "unused_layer": (
         """
         class Net(nn.Module):
             def __init__(self):
@@ -189,6 +193,11 @@ CODE = {
         "def iou(output, target):\n    pass\nloss = iou(target, output)",
         "def iou(output, target):\n    pass\nloss = iou(output, target) + iou(target, output)\n"
         "def gap(a, b):\n    pass\ngap(b, c)",
+    ),
+    "swapped_roles": (
+        "def mape(output, target):\n    pass\nerror = mape(val_y, prediction)",
+        "def mape(output, target):\n    pass\nerror = mape(prediction, val_y)\n"
+        "def mse(output, target):\n    pass\nerror = mse(val_y, prediction)",
     ),
     "plain_for_log": (
         "def divergence(mean, logvar):\n    pass\nloss = divergence(mean, std)",
@@ -323,6 +332,20 @@ CODE = {
         stop = self.bad >= self.patience
         """,
     ),
+    "other_loader": (
+        """
+        def run():
+            for x, y in val_loader:
+                total += criterion(x, y).item()
+            return total / len(train_loader)
+        """,
+        """
+        def run():
+            for x, y in val_loader:
+                total += criterion(x, y).item()
+            return total / len(val_loader), total / len(val_set)
+        """,
+    ),
     "divided_twice": (
         "def loss_of(a):\n    speed_loss = a.sum() / count\n    return b + speed_loss / count",
         "def loss_of(a):\n    speed_loss = a.sum() / count\n    return b + speed_loss / 2",
@@ -392,6 +415,58 @@ CODE = {
             logits = F.log_softmax(a / T, 1)
             return ce(logits, F.softmax(b / T, -1)) * T * T
         """,
+    ),
+    "turned_apart": (
+        """
+        def tfm(x):
+            return x.flip(-1) if torch.rand(1) < 0.5 else x
+
+        def batch(rows):
+            a = torch.stack([tfm(pictures[row]) for row in rows])
+            b = torch.stack([tfm(masks[row]) for row in rows])
+            return a, b
+        """,
+        """
+        def tfm(x):
+            return x.flip(-1) if torch.rand(1) < 0.5 else x
+
+        def views(rows):
+            a = torch.stack([tfm(pictures[row]) for row in rows])
+            b = torch.stack([tfm(pictures[row]) for row in rows])
+            return a, b
+        """,
+    ),
+    "own_range": (
+        """
+        def normalize(series):
+            return (series - series.min()) / (series.max() - series.min())
+
+        a = normalize(train)
+        b = normalize(test)
+        """,
+        """
+        def normalize(series, low, high):
+            return (series - low) / (high - low)
+
+        a = normalize(train, train.min(), train.max())
+        b = normalize(test, train.min(), train.max())
+        """,
+    ),
+    "state_before_schedule": (
+        """
+        def job(state):
+            optimizer.load_state_dict(state)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+        """,
+        """
+        def job(state):
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+            optimizer.load_state_dict(state)
+        """,
+    ),
+    "changed_before_read": (
+        "x.mul_(lam).add_(x.flip(0), alpha=1 - lam)",
+        "x.mul_(lam).add_(y, alpha=1 - lam)\nx = x.mul(lam).add(x.flip(0))",
     ),
     "separate_permutations": (
         """
@@ -653,6 +728,16 @@ CODE = {
         "torch.exp(step * (-math.log(1e4) / (d_model // 2)))\nsize = width / 2 // 3",
     ),
     "variance_twice": ("v = x.var(2, keepdim=True).var(3)", "v = x.var((2, 3)).mean()"),
+    "shifted_factor": ("x = x * (2.0 / 255.0 - 1.0)", "x = x * (2.0 / 255.0) - 1.0"),
+    "limited_log": (
+        "log_std = F.relu(self.head(x))",
+        "log_std = self.head(x)\nstd = F.softplus(self.head(x))",
+    ),
+    "entropy_added": (
+        "loss = pg_loss + coef * entropy.mean()\np = d.log_prob(a)",
+        "loss = pg_loss - coef * entropy.mean()\np = d.log_prob(a)\n"
+        "loss = ce_loss + coef * entropy.mean()",
+    ),
     "squared_variance": (
         "std = (variance + eps) ** 2",
         "std = variance.sqrt()\nvariance = std ** 2",

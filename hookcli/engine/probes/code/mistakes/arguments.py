@@ -12,6 +12,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     is_self,
     short,
     text_of,
+    words,
 )
 
 _LOG = re.compile(r"^(log|ln)_?(var\w*|std\w*|sigma\w*|scale\w*)$|^logv$", re.IGNORECASE)
@@ -51,6 +52,44 @@ def _exchanged(names: list[str], parameters: list[str]) -> Iterator[tuple[int, i
         for j in range(i + 1, size):
             if names[i] == parameters[j] and names[j] == parameters[i] and names[i] != names[j]:
                 yield i, j
+
+
+def swapped_roles(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls that pass a prediction for a target and a target for a prediction, by names.
+
+    Functions in which both have the same part are not looked at.
+    """
+    for call, parameters in _calls(code):
+        function = text_of(call.func).rpartition(".")[2].lower()
+        if len(call.args) < 2 or len(parameters) < 2 or _SYMMETRIC.search(function):
+            continue
+        given = [_role(one) for one in call.args[:2]]
+        meant = [_role(ast.Name(one)) for one in parameters[:2]]
+        if "" not in given and meant == given[::-1] != given:
+            yield Mistake(short(call), call.lineno, f"({', '.join(parameters[:2])})")
+
+
+_SYMMETRIC = re.compile(r"mse|mae(?!_p)|l1|l2|rmse|dice|iou|cos|corr|accuracy|acc$|equal|psnr|ssim")
+_PREDICTED = {
+    "pred",
+    "preds",
+    "prediction",
+    "predictions",
+    "predicted",
+    "output",
+    "outputs",
+    "logits",
+}
+_TRUE = {"target", "targets", "label", "labels", "true", "truth", "gt", "y"}
+
+
+def _role(node: ast.expr) -> str:
+    """Return whether a name is of a prediction or of a target: "predicted", "true" or ""."""
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return ""
+    own = words(text_of(node).rpartition(".")[2])
+    predicted, true = bool(own & _PREDICTED) or "hat" in own, bool(own & _TRUE)
+    return "" if predicted == (true and "hat" not in own) else "predicted" if predicted else "true"
 
 
 def plain_for_logarithms(code: SearchedCode) -> Iterator[Mistake]:

@@ -24,6 +24,7 @@ from hookcli.engine.probes.code.user_source import parsed
 SEARCHES: dict[str, Search] = {
     "uncalled_method": statements.uncalled_methods,
     "lost_comparison": statements.lost_comparisons,
+    "lost_sum": statements.lost_sums,
     "or_of_types": statements.types_joined_by_or,
     "or_of_texts": statements.texts_joined_by_or,
     "misspelled": statements.misspelled_attributes,
@@ -32,11 +33,12 @@ SEARCHES: dict[str, Search] = {
     "overwritten_module": statements.overwritten_modules,
     "made_twice": statements.modules_made_twice,
     "two_names": statements.modules_with_two_names,
-    "unused_dropout": statements.unused_dropouts,
+    "unused_layer": statements.unused_layers,
     "lost_random": statements.lost_random_values,
     "unread_gradient": statements.backwards_without_gradient,
     "cut_fraction": statements.cut_fractions,
     "swapped_arguments": arguments.swapped_arguments,
+    "swapped_roles": arguments.swapped_roles,
     "plain_for_log": arguments.plain_for_logarithms,
     "saved_method": statements.saved_methods,
     "split_order": samples.orders_of_splits,
@@ -54,6 +56,7 @@ SEARCHES: dict[str, Search] = {
     "overwritten_total": sums.overwritten_totals,
     "last_batch": sums.values_of_last_batches,
     "counter_not_reset": sums.counters_without_reset,
+    "other_loader": sums.sums_by_other_loaders,
     "divided_twice": sums.quotients_of_quotients,
     "divided_mean": sums.divided_means,
     "mean_of_one": sums.means_of_one,
@@ -61,6 +64,10 @@ SEARCHES: dict[str, Search] = {
     "state_left_behind": scripts.states_left_behind,
     "turned_alone": scripts.turned_alone,
     "temperature": scripts.temperatures_both_ways,
+    "turned_apart": scripts.turned_by_separate_draws,
+    "own_range": scripts.scaled_by_own_ranges,
+    "state_before_schedule": scripts.states_before_schedules,
+    "changed_before_read": scripts.changed_before_read,
     "separate_permutations": scripts.separate_permutations,
     "no_self_loops": scripts.neighbours_without_self,
     "swapped_states": layers.swapped_states,
@@ -93,6 +100,9 @@ SEARCHES: dict[str, Search] = {
     "value_of_end": returns.values_of_ends,
     "floored_fraction": formulas.floored_fractions,
     "variance_twice": formulas.variances_of_variances,
+    "shifted_factor": formulas.shifted_factors,
+    "limited_log": formulas.limited_logarithms,
+    "entropy_added": formulas.entropies_added,
     "squared_variance": formulas.squared_variances,
     "batch_mean": formulas.means_of_whole_batches,
     "noise_variance": formulas.noise_by_variance,
@@ -113,7 +123,10 @@ SEARCHES: dict[str, Search] = {
 
 # What a file must name to have a mistake: the other searches look at all files.
 _NAMED = {
-    "unused_dropout": "dropout",
+    "unused_layer": r"dropout|lu\b|tanh|sigmoid|softplus|mish",
+    "entropy_added": "entropy",
+    "own_range": "train",
+    "state_before_schedule": "lr_scheduler",
     "lost_random": r"\brand|multinomial|bernoulli",
     "plain_for_log": r"\blog|\bln_",
     "divided_mean": "loss|cross_entropy",
@@ -138,12 +151,13 @@ _NAMED = {
 def mistakes_in(tree: ast.AST) -> list[tuple[str, Mistake]]:
     """Return the mistakes of a file or a definition: what they are, and where."""
     code = SearchedCode(tree)
-    return [
+    rows = (
         (name, found)
         for name, search in SEARCHES.items()
         if code.names(_NAMED.get(name, ""))
         for found in search(code)
-    ]
+    )
+    return list(dict.fromkeys(rows))
 
 
 @lru_cache(maxsize=256)

@@ -75,6 +75,57 @@ def variances_of_variances(code: SearchedCode) -> Iterator[Mistake]:
                 yield Mistake(short(call), call.lineno)
 
 
+def shifted_factors(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield products with a constant such as `2 / 255 - 1`, where the 1 is meant for the result."""
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Mult):
+            continue
+        factor = node.right
+        if not isinstance(factor, ast.BinOp) or not isinstance(factor.op, ast.Sub):
+            continue
+        quotient, one = factor.left, factor.right
+        numbers = all(
+            isinstance(part, ast.Constant | ast.BinOp | ast.operator) for part in ast.walk(factor)
+        )
+        divided = isinstance(quotient, ast.BinOp) and isinstance(quotient.op, ast.Div)
+        if numbers and divided and text_of(one) in {"1", "1.0"}:
+            yield Mistake(
+                text_of(node), node.lineno, f"{text_of(node.left)} * ({text_of(quotient)}) - 1"
+            )
+
+
+def limited_logarithms(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield logarithms of a deviation, by their names, that a function makes positive."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        name = text_of(target).rpartition(".")[2] if target is not None else ""
+        limit = called(node.value)
+        is_log = re.fullmatch(r"log_?(std|sigma|var|variance|scale)|logvar|logstd", name.lower())
+        if is_log and limit in {"relu", "softplus", "abs"}:
+            yield Mistake(text_of(node), node.lineno, limit)
+
+
+def entropies_added(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield losses of a policy that add its entropy, which a minimum then makes small."""
+    if not code.names("log_?prob"):
+        return
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Add):
+            continue
+        terms = text_of(node.left), text_of(node.right)
+        for policy, entropy in (terms, terms[::-1]):
+            of_policy = re.fullmatch(r"(self\.)?(\w+_)?(pg|policy|actor|pi)_?loss", policy)
+            added = re.fullmatch(_OF_ENTROPY, entropy)
+            negated = re.search(r"entropy = -|entropy\w* \*= -", ast.unparse(code.tree))
+            if of_policy and added and not negated:
+                yield Mistake(text_of(node), node.lineno)
+
+
+_OF_ENTROPY = (
+    r"((\w+\.)?\w*(coef|coeff|beta|weight|alpha|scale)\w* \* )?(\w+\.)?entropy(\.mean\(\))?"
+)
+
+
 def squared_variances(code: SearchedCode) -> Iterator[Mistake]:
     """Yield deviations, by their names, that are the square of a variance."""
     for node in code.all(ast.Assign):

@@ -146,6 +146,94 @@ def separate_permutations(code: SearchedCode) -> Iterator[Mistake]:
                 yield Mistake(f"{name}({labels[0][0]})", labels[0][2], f"{name}({others[0][0]})")
 
 
+def turned_by_separate_draws(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a function that turns or moves its argument at random, called for images and masks.
+
+    Each call draws anew. Both lists of calls are in one block.
+    """
+    moving = {
+        function.name
+        for function in code.functions
+        if len(function.args.args) == 1
+        and _TURNS.search(text := ast.unparse(function))
+        and re.search(r"\brand|random", text)
+        and "seed" not in text
+    }
+    for block in code.blocks if moving else ():
+        rows: dict[str, list[tuple[str, int]]] = {}
+        for node in block:
+            if not isinstance(node, ast.Assign):
+                continue
+            for one in ast.walk(node.value):
+                if called(one) in moving and isinstance(one, ast.Call) and len(one.args) == 1:
+                    rows.setdefault(called(one), []).append((text_of(one.args[0]), node.lineno))
+        for name, found in rows.items():
+            masks = [row for row in found if words(row[0]) & _PLACED]
+            others = [row for row in found if row not in masks]
+            if masks and others:
+                yield Mistake(f"{name}({masks[0][0]})", masks[0][1], f"{name}({others[0][0]})")
+
+
+def scaled_by_own_ranges(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a function that scales by the statistics of its argument, called for train and test."""
+    own = set()
+    for function in code.functions:
+        given = [one.arg for one in function.args.args]
+        text = ast.unparse(function)
+        least = len(given) == 1 and re.search(rf"\b{given[0]}\.(min|mean)\(", text)
+        if least and re.search(rf"\b{given[0]}\.(max|std)\(", text) and "/" in text:
+            own.add(function.name)
+    calls: dict[str, list[tuple[str, int]]] = {}
+    for node in code.all(ast.Assign):
+        if called(node.value) in own and isinstance(node.value, ast.Call) and node.value.args:
+            row = text_of(node.value.args[0]), node.lineno
+            calls.setdefault(called(node.value), []).append(row)
+    for name, rows in calls.items():
+        train = [row for row in rows if words(row[0]) & {"train", "training"}]
+        later = [row for row in rows if words(row[0]) & _LATER]
+        if train and later:
+            yield Mistake(f"{name}({later[0][0]})", later[0][1], f"{name}({train[0][0]})")
+
+
+_LATER = {"test", "val", "valid", "validation", "later", "dev"}
+
+
+def states_before_schedules(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield states of an optimizer that are loaded before its scheduler, which resets them."""
+    for function in (*code.functions, code.tree):
+        loaded: dict[str, int] = {}
+        for node in sorted(
+            (one for one in ast.walk(function) if isinstance(one, ast.Call)),
+            key=lambda one: one.lineno,
+        ):
+            owner = text_of(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            if called(node) == "load_state_dict":
+                loaded.setdefault(owner, node.lineno)
+            elif "lr_scheduler" in owner and node.args and text_of(node.args[0]) in loaded:
+                last = any(one.arg == "last_epoch" for one in node.keywords)
+                if not last and isinstance(function, ast.FunctionDef):
+                    yield Mistake(
+                        f"{text_of(node.args[0])}.load_state_dict", loaded[text_of(node.args[0])],
+                        called(node),
+                    )  # fmt: skip
+
+
+def changed_before_read(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield chains of methods in place, of which a later one reads what an earlier one changed."""
+    for call in code.all(ast.Call):
+        inner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not called(call).endswith("_") or not isinstance(inner, ast.Call):
+            continue
+        base = inner.func.value if isinstance(inner.func, ast.Attribute) else None
+        if not called(inner).endswith("_") or not isinstance(base, ast.Name):
+            continue
+        if called(call).startswith("_") or called(inner).startswith("_"):
+            continue
+        given = [*call.args, *(one.value for one in call.keywords)]
+        if any(base.id in _read(one) for one in given):
+            yield Mistake(short(call), call.lineno, base.id)
+
+
 _LABELS = {"y", "ys", "label", "labels", "target", "targets"}
 
 

@@ -42,6 +42,20 @@ def lost_comparisons(code: SearchedCode) -> Iterator[Mistake]:
             yield Mistake(text_of(node), node.lineno)
 
 
+def lost_sums(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield statements that only compute a sum or a product, as `x + self.position(x)`."""
+    for node in code.all(ast.Expr):
+        value = node.value
+        if not isinstance(value, ast.BinOp) or isinstance(
+            value.op, ast.LShift | ast.RShift | ast.BitOr
+        ):
+            continue
+        block = code.parents.get(id(node))
+        last = isinstance(block, ast.Module) and block.body[-1] is node  # as in a notebook
+        if not last and any(isinstance(one, ast.Name) for one in ast.walk(value)):
+            yield Mistake(short(value), node.lineno)
+
+
 def types_joined_by_or(code: SearchedCode) -> Iterator[Mistake]:
     """Yield calls of isinstance with `A or B`, which is A."""
     for node in code.all(ast.Call):
@@ -236,8 +250,8 @@ def _makes_a_module(node: ast.AST) -> bool:
     return owner in {"nn", "torch.nn"} and node.func.attr[:1].isupper()
 
 
-def unused_dropouts(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield dropout layers of a class that nothing in the file reads."""
+def unused_layers(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield dropout layers and activations of a class that nothing in the file reads."""
     read = {node.attr for node in code.all(ast.Attribute) if isinstance(node.ctx, ast.Load)} | {
         node.value for node in code.all(ast.Constant) if isinstance(node.value, str)
     }
@@ -252,8 +266,15 @@ def unused_dropouts(code: SearchedCode) -> Iterator[Mistake]:
             value = node.value if isinstance(node, ast.Assign) else node
             made = called(value) if _makes_a_module(value) else ""
             numbered = "getattr(" in text and re.search(r"\d$", target.attr)
-            if "Dropout" in made and target.attr not in read and not numbered:
+            idle = "Dropout" in made or made in _ACTIVATIONS
+            if idle and target.attr not in read and not numbered:
                 yield Mistake(text_of(target), target.lineno, made)
+
+
+_ACTIVATIONS = {
+    "ReLU", "LeakyReLU", "GELU", "SiLU", "ELU", "Tanh", "Sigmoid", "Softplus", "PReLU", "SELU",
+    "Mish",
+}  # fmt: skip
 
 
 def lost_random_values(code: SearchedCode) -> Iterator[Mistake]:

@@ -204,3 +204,33 @@ def means_of_one(code: SearchedCode) -> Iterator[Mistake]:
         first = isinstance(part, ast.Slice) and part.lower is None and part.step is None
         if first and isinstance(part, ast.Slice) and part.upper and text_of(part.upper) == "1":
             yield Mistake(short(call), call.lineno, given[0])
+
+
+def sums_by_other_loaders(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums over the batches of one loader that are divided by the length of another one."""
+    summed: list[tuple[int, str, str]] = []  # where a loop ends, its sum and its loader
+    for loop in code.all(ast.For):
+        source = loop.iter
+        while isinstance(source, ast.Call) and source.args:
+            source = source.args[0]
+        if not isinstance(source, ast.Name | ast.Attribute):
+            continue
+        for one in ast.walk(loop):
+            if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add):
+                row = loop.end_lineno or loop.lineno, text_of(one.target), text_of(source)
+                summed.append(row)
+    for node in code.all(ast.BinOp) if summed else ():
+        right = node.right
+        if not isinstance(node.op, ast.Div) or called(right) != "len":
+            continue
+        before = [row for row in summed if row[0] < node.lineno and row[1] == text_of(node.left)]
+        if not before or not isinstance(right, ast.Call) or not right.args:
+            continue
+        loader, other = max(before)[2], text_of(right.args[0])
+        splits = [words(one) & _SPLITS for one in (loader, other)]
+        rest = [words(one) - _SPLITS for one in (loader, other)]
+        if all(splits) and splits[0] != splits[1] and rest[0] == rest[1]:
+            yield Mistake(text_of(node), node.lineno, loader)
+
+
+_SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}

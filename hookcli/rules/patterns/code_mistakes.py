@@ -491,8 +491,8 @@ RULE = Rule(
     of_training=True,
     looks_at="the code",
     says="code does what its names and definitions say",
-    computes="Reads the source of the classes whose modules ran, and of a training all files of "
-    "the user that are imported. Finds what is written otherwise than it is meant: methods that "
+    computes="Reads the source of the classes whose modules ran, with the functions in their files, "
+    "and of a training the files of the user that are imported, up to 250,000 characters. Finds what is written otherwise than it is meant: methods that "
     "are named and not called; conditions that are always true; returns in the first pass of a "
     "loop; modules that overwrite each other; splits and labels that are mixed up; returns of "
     "reinforcement learning that add up the wrong rewards; and formulas that differ from the "

@@ -491,13 +491,14 @@ RULE = Rule(
     of_training=True,
     looks_at="the code",
     says="code does what its names and definitions say",
-    computes="Reads the source of the classes whose modules ran, with the functions in their files, "
-    "and of a training the files of the user that are imported, up to 250,000 characters. Finds what is written otherwise than it is meant: methods that "
-    "are named and not called; conditions that are always true; returns in the first pass of a "
-    "loop; modules that overwrite each other; splits and labels that are mixed up; returns of "
-    "reinforcement learning that add up the wrong rewards; and formulas that differ from the "
-    "definition of what their names say, such as a Dice coefficient without the factor 2. What is "
-    "often meant is a note.",
+    computes="Reads the source of the classes whose modules ran, with the functions in their "
+    "files, and of a training the files of the user that are imported, up to 250,000 characters. "
+    "Finds what is written otherwise than it is meant: methods that are named and not called; "
+    "conditions that are always true; returns in the first pass of a loop; modules that overwrite "
+    "each other; splits, labels and arguments that are mixed up; sums and counters of other "
+    "batches; returns of reinforcement learning that add up the wrong rewards; and formulas that "
+    "differ from the definition of what their names say, such as a Dice coefficient without the "
+    "factor 2. What is often meant is a note.",
     formula="the meaning of the code = the meaning of its names",
     source="pyflakes and flake8-bugbear, for Python alone; the issues in docs/measurements",
     fails="optimizer.zero_grad; if self.train: ...; x_train, y_train, x_test, y_test = "

@@ -171,7 +171,7 @@ _SENTENCES = {
         "give the value of the batch another name",
     ),
     "last_batch": _Sentence(
-        "'{what}' is returned beside means over all batches, and is the value of the last batch",
+        "'{what}' is the value of the last batch, and is returned with means over all batches",
         "return the mean of what the loop has collected",
         is_note=True,
     ),
@@ -202,7 +202,7 @@ _SENTENCES = {
         "add `{other}` and `torch.initial_seed()` to the seed",
     ),
     "state_left_behind": _Sentence(
-        "`{other}` loads a checkpoint, and nothing reads the state of its '{what}': it begins anew",
+        "`{other}` loads a checkpoint, and nothing reads the state of its '{what}': it is reset",
         "load the state of the optimizer and of the scheduler too",
         is_note=True,
     ),
@@ -236,7 +236,7 @@ _SENTENCES = {
     ),
     "no_self_loops": _Sentence(
         "'{what}' normalizes a graph without self-loops: a node gets the features of its "
-        "neighbors, and none of its own",
+        "neighbors only",
         "add the identity to the adjacency matrix first",
         is_note=True,
     ),
@@ -293,11 +293,11 @@ _SENTENCES = {
         "read the buffers by their names in forward",
     ),
     "wrong_rate": _Sentence(
-        "`{what}` is another rate than its name says: {other}",
+        "`{what}` does not fit its name: {other}",
         "use the definition",
     ),
     "wrong_error": _Sentence(
-        "`{what}` is another error than its name says: {other}",
+        "`{what}` is an error of another kind than its name: {other}",
         "use the definition, or another name",
         is_note=True,
     ),

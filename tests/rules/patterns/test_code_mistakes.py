@@ -466,7 +466,8 @@ CODE = {
     ),
     "changed_before_read": (
         "x.mul_(lam).add_(x.flip(0), alpha=1 - lam)",
-        "x.mul_(lam).add_(y, alpha=1 - lam)\nx = x.mul(lam).add(x.flip(0))",
+        "x.mul_(lam).add_(y, alpha=1 - lam)\nx.mul_(a).add_(torch.randn_like(x))\n"
+        "x = x.mul(lam).add(x.flip(0))",
     ),
     "separate_permutations": (
         """

@@ -135,7 +135,7 @@ def adversarial(erase):
 
 def test_an_optimizer_that_never_erases_beside_one_that_does_is_named():
     report = judged(adversarial(lambda optimizer, critic: None))
-    assert "zero_grad is never called for the gradients of 'critic'" in first(report)
+    assert first(report).startswith("critic: zero_grad is never called: each backward adds to")
 
 
 def by_hand(optimizer, critic):
@@ -222,7 +222,7 @@ def fitted(loss, *, lr=0.05, x=1.0, y=0.0, batch=64, passes=1):
             optimizer.zero_grad()
             for _ in range(passes):
                 given = torch.randn(batch, 8)
-                loss(model(given * x), given[:, :1] + y).backward()
+                loss(model(given * x), 0.9 * given[:, :1] + y).backward()
             optimizer.step()
 
     return train

@@ -18,7 +18,7 @@ _HALVES = (0.5, 1.0, 2.0)  # numbers of the formulas, which are no weights
 _MOST_TERMS = 200
 
 
-class Term(NamedTuple):
+class WeighedTerm(NamedTuple):
     """A term that a value is a linear combination of.
 
     `factor` multiplies it, where that of a mean is that of its sum. The term is a mean over
@@ -31,7 +31,7 @@ class Term(NamedTuple):
     is_weighted: bool
 
 
-def weighed_terms(start: Node | None) -> Iterator[Term]:
+def weighed_terms(start: Node | None) -> Iterator[WeighedTerm]:
     """Yield the terms that a value is a linear combination of."""
     todo: list[tuple[Node | None, float, float, bool]] = [(start, 1.0, 1.0, False)]
     for node, factor, divisor, weighted in todo:  # grows meanwhile
@@ -62,7 +62,7 @@ def weighed_terms(start: Node | None) -> Iterator[Term]:
             weighs = weighted or (count is None and abs(number) not in _HALVES)
             todo.append((inner, factor * number, divisor * (count or 1), weighs))
         else:
-            yield Term(factor, node, divisor, weighted)
+            yield WeighedTerm(factor, node, divisor, weighted)
 
 
 def _count(name: str, number: float) -> float | None:

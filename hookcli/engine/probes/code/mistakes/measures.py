@@ -159,8 +159,7 @@ def exchanged_mixtures(code: SearchedCode) -> Iterator[Mistake]:
 def distances_turned_around(code: SearchedCode) -> Iterator[Mistake]:
     """Yield triplet losses that make the distance to the positive larger."""
     for call in code.all(ast.Call):
-        name = called(call)
-        if name not in {"relu", "clamp", "clamp_min", "maximum", "max"}:
+        if not _CUTS.fullmatch(called(call)):
             continue
         given = call.args[0] if call.args else None
         if isinstance(call.func, ast.Attribute) and text_of(call.func.value) not in _MODULES:
@@ -171,6 +170,7 @@ def distances_turned_around(code: SearchedCode) -> Iterator[Mistake]:
             yield Mistake(short(given or call), call.lineno, found[0])
 
 
+_CUTS = re.compile(r"relu|clamp(_min)?|max(imum)?")
 _MODULES = {"F", "torch", "nn.functional", "torch.nn.functional", "functional"}
 
 

@@ -230,8 +230,19 @@ def changed_before_read(code: SearchedCode) -> Iterator[Mistake]:
         if called(call).startswith("_") or called(inner).startswith("_"):
             continue
         given = [*call.args, *(one.value for one in call.keywords)]
-        if any(base.id in _read(one) for one in given):
+        if any(base.id in _values_read(one) for one in given):
             yield Mistake(short(call), call.lineno, base.id)
+
+
+def _values_read(node: ast.AST) -> set[str]:
+    """Return the names whose values an expression reads, not only their shape or dtype."""
+    if isinstance(node, ast.Attribute) and node.attr in {"shape", "dtype", "device", "ndim"}:
+        return set()
+    if isinstance(node, ast.Call) and (called(node).endswith("_like") or called(node) == "size"):
+        return set()
+    if isinstance(node, ast.Name):
+        return {node.id}
+    return {name for child in ast.iter_child_nodes(node) for name in _values_read(child)}
 
 
 _LABELS = {"y", "ys", "label", "labels", "target", "targets"}

@@ -35,10 +35,7 @@ _SCALED = {"MulBackward0", "DivBackward0", "AddBackward0", "MaskedFillBackward0"
 _MASKED = {"MulBackward0", "DivBackward0", "NativeDropoutBackward0"}
 _SHARES = {SOFTMAX, "LogSoftmaxBackward0", "LogsumexpBackward0"}
 _SIMILARITIES = _PRODUCTS | {"SumBackward1", "SqueezeBackward1"}
-_CHOSEN = {
-    "MaskedFillBackward0", "WhereBackward0", "DivBackward0", "MulBackward0", "SumBackward1",
-    "SumBackward0",
-}  # fmt: skip
+_CHOSEN = {"MaskedFillBackward0", "WhereBackward0", "DivBackward0", "MulBackward0"}
 _FILLS = {"MaskedFillBackward0", "WhereBackward0", "MulBackward0"}
 _HEADS = 64  # the most heads of an attention
 _LONGEST = 20  # nodes of a path

@@ -17,6 +17,18 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 
 _LOG = re.compile(r"^(log|ln)_?(var\w*|std\w*|sigma\w*|scale\w*)$|^logv$", re.IGNORECASE)
 _PLAIN = re.compile(r"^(std|stddev|sigma|var|variance|scale)s?$", re.IGNORECASE)
+_SYMMETRIC = re.compile(r"mse|mae(?!_p)|l1|l2|rmse|dice|iou|cos|corr|accuracy|acc$|equal|psnr|ssim")
+_PREDICTED = {
+    "pred",
+    "preds",
+    "prediction",
+    "predictions",
+    "predicted",
+    "output",
+    "outputs",
+    "logits",
+}
+_TRUE = {"target", "targets", "label", "labels", "true", "truth", "gt", "y"}
 
 
 def swapped_arguments(code: SearchedCode) -> Iterator[Mistake]:
@@ -67,20 +79,6 @@ def swapped_roles(code: SearchedCode) -> Iterator[Mistake]:
         meant = [_role(ast.Name(one)) for one in parameters[:2]]
         if "" not in given and meant == given[::-1] != given:
             yield Mistake(short(call), call.lineno, f"({', '.join(parameters[:2])})")
-
-
-_SYMMETRIC = re.compile(r"mse|mae(?!_p)|l1|l2|rmse|dice|iou|cos|corr|accuracy|acc$|equal|psnr|ssim")
-_PREDICTED = {
-    "pred",
-    "preds",
-    "prediction",
-    "predictions",
-    "predicted",
-    "output",
-    "outputs",
-    "logits",
-}
-_TRUE = {"target", "targets", "label", "labels", "true", "truth", "gt", "y"}
 
 
 def _role(node: ast.expr) -> str:

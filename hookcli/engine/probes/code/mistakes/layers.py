@@ -20,6 +20,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 _QUERIES, _KEYS, _VALUES = {"q", "query", "queries"}, {"k", "key", "keys"}, {"v", "value", "values"}
 _HEADS = {"heads", "head", "h", "nheads", "nhead", "num_heads", "n_heads"}
 _LENGTHS = {"t", "l", "n", "s", "length", "len", "seq", "tokens", "time"}
+_FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
 
 
 def swapped_states(code: SearchedCode) -> Iterator[Mistake]:
@@ -134,9 +135,6 @@ def implicit_softmaxes(code: SearchedCode) -> Iterator[Mistake]:
         layer = name in {"Softmax", "LogSoftmax"} and owner in {"nn", "torch.nn"}
         if (function and len(call.args) == 1) or (layer and not call.args):
             yield Mistake(short(call), call.lineno)
-
-
-_FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
 
 
 def packed_by_time(code: SearchedCode) -> Iterator[Mistake]:

@@ -17,6 +17,14 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     words,
 )
 
+_POSITIVE, _NEGATIVE = {"pos", "positive", "positives"}, {"neg", "negative", "negatives"}
+_COUNTS, _TOTAL = (
+    {"count", "counts", "freq", "frequency", "frequencies"},
+    {"total", "sum", "len", "n"},
+)
+_CUTS = re.compile(r"relu|clamp(_min)?|max(imum)?")
+_MODULES = {"F", "torch", "nn.functional", "torch.nn.functional", "functional"}
+
 
 def _named_values(code: SearchedCode) -> Iterator[tuple[str, ast.expr, int]]:
     """Yield the names of assignments with their values and lines; of functions what they return."""
@@ -86,13 +94,6 @@ def weights_by_frequency(code: SearchedCode) -> Iterator[Mistake]:
             plain = isinstance(value.left, ast.Name | ast.Attribute)
             if plain and above & _COUNTS and (below & (_TOTAL | _COUNTS)):
                 yield Mistake(short(value), line, "total / counts")
-
-
-_POSITIVE, _NEGATIVE = {"pos", "positive", "positives"}, {"neg", "negative", "negatives"}
-_COUNTS, _TOTAL = (
-    {"count", "counts", "freq", "frequency", "frequencies"},
-    {"total", "sum", "len", "n"},
-)
 
 
 def ratios_of_logarithms(code: SearchedCode) -> Iterator[Mistake]:
@@ -168,10 +169,6 @@ def distances_turned_around(code: SearchedCode) -> Iterator[Mistake]:
         found = re.search(r"\b(\w*neg\w*|\w*an)\b - \b(\w*pos\w*|\w*ap)\b", text)
         if found and "margin" in text and re.search(r"dist|\bd_|_d\b", f"{found[1]} {found[2]}"):
             yield Mistake(short(given or call), call.lineno, found[0])
-
-
-_CUTS = re.compile(r"relu|clamp(_min)?|max(imum)?")
-_MODULES = {"F", "torch", "nn.functional", "torch.nn.functional", "functional"}
 
 
 def positive_target_entropies(code: SearchedCode) -> Iterator[Mistake]:

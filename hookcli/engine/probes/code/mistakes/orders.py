@@ -19,6 +19,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 _STORES = {"append", "push", "add", "store", "put", "remember", "appendleft"}
 _MOVES = re.compile(r"permute|transpose|movedim|rearrange|swapaxes|\.T\b|\.mT\b|einsum")
 _MOST = 3  # values of a tuple
+_X, _Y = {"x", "xs", "cx", "xc"}, {"y", "ys", "cy", "yc"}
+_HEIGHT, _WIDTH = {"height", "h"}, {"width", "w"}
 
 
 def unpacked_orders(code: SearchedCode) -> Iterator[Mistake]:
@@ -168,7 +170,3 @@ def crossed_sizes(code: SearchedCode) -> Iterator[Mistake]:
         if len(across) == 2:
             (first, line), (second, _) = across[True], across[False]
             yield Mistake(first, line, second)
-
-
-_X, _Y = {"x", "xs", "cx", "xc"}, {"y", "ys", "cy", "yc"}
-_HEIGHT, _WIDTH = {"height", "h"}, {"width", "w"}

@@ -19,6 +19,10 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 _PLACED = {"box", "boxes", "bbox", "bboxes", "mask", "masks", "keypoints", "landmarks", "points"}
 _TURNS = re.compile(r"\bflip\b|\.flip\(|hflip|vflip|rot90|fliplr|flipud|::-1")
 _TEMPERATURES = re.compile(r"^(self\.)?(temperature|temp|tau)$")
+_STATES = ("optimizer", "optimizer_state_dict", "optim", "optimizer_state")
+_MODULES = {"F", "torch", "nn.functional", "functional", "torch.nn.functional"}
+_LATER = {"test", "val", "valid", "validation", "later", "dev"}
+_LABELS = {"y", "ys", "label", "labels", "target", "targets"}
 
 
 def equal_worker_seeds(code: SearchedCode) -> Iterator[Mistake]:
@@ -49,9 +53,6 @@ def states_left_behind(code: SearchedCode) -> Iterator[Mistake]:
     for name in names if model is not None else ():
         if name not in read and model is not None:
             yield Mistake(str(name), model.lineno, text_of(model))
-
-
-_STATES = ("optimizer", "optimizer_state_dict", "optim", "optimizer_state")
 
 
 def turned_alone(code: SearchedCode) -> Iterator[Mistake]:
@@ -115,9 +116,6 @@ def temperatures_both_ways(code: SearchedCode) -> Iterator[Mistake]:
             for factor in (given.left, given.right):
                 if text_of(factor) in divided:
                     yield Mistake(short(given), call.lineno, text_of(factor))
-
-
-_MODULES = {"F", "torch", "nn.functional", "functional", "torch.nn.functional"}
 
 
 def separate_permutations(code: SearchedCode) -> Iterator[Mistake]:
@@ -195,9 +193,6 @@ def scaled_by_own_ranges(code: SearchedCode) -> Iterator[Mistake]:
             yield Mistake(f"{name}({later[0][0]})", later[0][1], f"{name}({train[0][0]})")
 
 
-_LATER = {"test", "val", "valid", "validation", "later", "dev"}
-
-
 def states_before_schedules(code: SearchedCode) -> Iterator[Mistake]:
     """Yield states of an optimizer that are loaded before its scheduler, which resets them."""
     for function in (*code.functions, code.tree):
@@ -243,9 +238,6 @@ def _values_read(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return {node.id}
     return {name for child in ast.iter_child_nodes(node) for name in _values_read(child)}
-
-
-_LABELS = {"y", "ys", "label", "labels", "target", "targets"}
 
 
 def neighbours_without_self(code: SearchedCode) -> Iterator[Mistake]:

@@ -18,6 +18,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 
 _LOSS = re.compile(r"loss|criterion|cross_entropy|mse|nll|error", re.IGNORECASE)
 _MEASURES = {"acc", "accuracy", "correct", "f1", "iou", "dice", "score"}
+_SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
 def overwritten_totals(code: SearchedCode) -> Iterator[Mistake]:
@@ -231,6 +232,3 @@ def sums_by_other_loaders(code: SearchedCode) -> Iterator[Mistake]:
         rest = [words(one) - _SPLITS for one in (loader, other)]
         if all(splits) and splits[0] != splits[1] and rest[0] == rest[1]:
             yield Mistake(text_of(node), node.lineno, loader)
-
-
-_SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}

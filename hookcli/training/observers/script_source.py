@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from hookcli.engine.probes.code.mistakes.catalogue import mistakes_of_text
+from hookcli.engine.probes.code.mistakes.catalogue import MOST_TEXT, mistakes_of_text
 from hookcli.engine.probes.code.user_source import own_sources, parsed
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
@@ -31,7 +31,6 @@ from hookcli.training.source.loss_code import replaced_losses, zero_terms
 from hookcli.training.source.loss_source import unread_tensors
 
 _SEEN_IN_RUNS = {"misspelled"}  # mistakes that another observer sees where they have an effect
-_MOST_TEXT = 250_000  # characters of the files that are searched for mistakes
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
 _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "overwritten_sum": overwritten_sums,
@@ -116,7 +115,7 @@ class ScriptSource(Observer):
         size = 0
         for file, text in texts.items():
             size += len(text)
-            if size > _MOST_TEXT:
+            if size > MOST_TEXT:
                 return
             for mistake, found in mistakes_of_text(text):
                 if mistake in _SEEN_IN_RUNS:

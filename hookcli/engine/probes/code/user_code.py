@@ -31,6 +31,7 @@ from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
 from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.lost_results import discarded, lost_calls, lost_names
 from hookcli.engine.probes.code.mistakes.catalogue import (
+    MOST_TEXT,
     changed_inputs,
     mistakes_of_text,
     module_spans,
@@ -192,6 +193,8 @@ class UserCode(ProbeWatcher):
                     spans.setdefault(file, []).append((node.lineno, end, name))
         for file, functions in spans.items():
             text = "".join(linecache.getlines(file))
+            if len(text) > MOST_TEXT:
+                continue
             left_out = module_spans(text, {kind.__name__ for kind in self._kinds})
             for mistake, found in mistakes_of_text(text):
                 if any(first <= found.line <= last for first, last in left_out):

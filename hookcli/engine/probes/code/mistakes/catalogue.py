@@ -23,6 +23,7 @@ from hookcli.engine.probes.code.mistakes import (
 from hookcli.engine.probes.code.mistakes.searched_code import Mistake, Search, SearchedCode
 from hookcli.engine.probes.code.user_source import parsed
 
+MOST_TEXT = 250_000  # characters of files that are searched
 SEARCHES: dict[str, Search] = {
     "uncalled_method": statements.uncalled_methods,
     "lost_comparison": statements.lost_comparisons,

@@ -881,3 +881,12 @@ def test_a_mistake_is_found_once_and_not_in_code_that_looks_like_it(mistake):
     wrong, right = map(textwrap.dedent, CODE[mistake])
     assert [name for name, _ in mistakes_of_text(wrong)] == [mistake]
     assert mistakes_of_text(right) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = (", "", "\0", "x = " + " + ".join(["adv"] * 3000), "x" * 100_000, "def f(: pass"],
+    ids=["open", "empty", "null", "deep", "long", "wrong"],
+)
+def test_a_text_that_cannot_be_searched_has_no_mistake(text):
+    assert mistakes_of_text(text) == []

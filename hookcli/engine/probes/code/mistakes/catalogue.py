@@ -165,9 +165,15 @@ def mistakes_in(tree: ast.AST) -> list[tuple[str, Mistake]]:
 
 @lru_cache(maxsize=256)
 def mistakes_of_text(text: str) -> list[tuple[str, Mistake]]:
-    """Return the mistakes of the text of a file; none if it cannot be parsed."""
+    """Return the mistakes of the text of a file; none if it cannot be parsed.
+
+    None either if an expression is nested too deep for a search.
+    """
     tree = parsed(text)
-    return [] if tree is None else mistakes_in(tree)
+    try:
+        return [] if tree is None else mistakes_in(tree)
+    except RecursionError:
+        return []
 
 
 def module_spans(text: str, without: set[str]) -> list[tuple[int, int]]:

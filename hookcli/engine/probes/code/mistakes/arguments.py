@@ -17,7 +17,9 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 
 _LOG = re.compile(r"^(log|ln)_?(var\w*|std\w*|sigma\w*|scale\w*)$|^logv$", re.IGNORECASE)
 _PLAIN = re.compile(r"^(std|stddev|sigma|var|variance|scale)s?$", re.IGNORECASE)
-_SYMMETRIC = re.compile(r"mse|mae(?!_p)|l1|l2|rmse|dice|iou|cos|corr|accuracy|acc$|equal|psnr|ssim")
+_SYMMETRIC = re.compile(
+    r"mse|mae(?!_p)|l1|l2|rmse|dice|iou|cos|corr|accuracy|acc$|equal|psnr|ssim|distance"
+)
 _PREDICTED = {
     "pred",
     "preds",

@@ -105,7 +105,7 @@ def heads_left_in_front(code: SearchedCode) -> Iterator[Mistake]:
             direct = source is not None and _is_attended(source)
             named = isinstance(source, ast.Name) and source.id in attended
             moved = isinstance(source, ast.Name) and re.search(
-                rf"\b{source.id} = {source.id}\.(transpose|permute)", text
+                rf"\b{source.id} = {source.id}\..*(transpose|permute)", text
             )
             if (direct or named) and not moved and len(call.args) == 3:
                 yield Mistake(short(call), call.lineno)
@@ -129,7 +129,7 @@ def implicit_softmaxes(code: SearchedCode) -> Iterator[Mistake]:
     for call in code.all(ast.Call):
         name = called(call)
         owner = text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-        if any(one.arg is None or one.arg == "dim" for one in call.keywords):
+        if any(one.arg in {None, "dim", "dims", "axis"} for one in call.keywords):
             continue
         function = name in {"softmax", "log_softmax"} and owner in _FUNCTIONAL
         layer = name in {"Softmax", "LogSoftmax"} and owner in {"nn", "torch.nn"}
@@ -142,6 +142,8 @@ def packed_by_time(code: SearchedCode) -> Iterator[Mistake]:
 
     A class whose recurrent layers have batch_first=True must pack and unpack so.
     """
+    if any(one.name.startswith(("pack_", "pad_packed_")) for one in code.functions):
+        return  # functions of the file itself
     for kind in code.all(ast.ClassDef):
         layers = [
             one

@@ -97,13 +97,18 @@ def weights_by_frequency(code: SearchedCode) -> Iterator[Mistake]:
 
 
 def ratios_of_logarithms(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield ratios of policies that are differences or quotients of log-probabilities."""
+    """Yield ratios of policies that are differences or quotients of log-probabilities.
+
+    One whose exponential is taken later is the logarithm of a ratio.
+    """
+    text = ast.unparse(code.tree) if code.names("ratio") else ""
     for name, value, line in _named_values(code):
         if not re.fullmatch(r"ratios?|prob_ratio|importance_ratio", name):
             continue
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub | ast.Div):
             sides = [text_of(one).lower() for one in (value.left, value.right)]
-            if all("log" in side for side in sides) and not any("exp" in side for side in sides):
+            logs = all(re.search(r"log_?p", side) and "exp" not in side for side in sides)
+            if logs and not re.search(rf"exp\({name}\)|{name}\.exp\(", text):
                 yield Mistake(short(value), line)
 
 
@@ -120,7 +125,12 @@ def rising_actors(code: SearchedCode) -> Iterator[Mistake]:
 
 
 def targets_copied_back(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield a network that is trained and loads the state of its own target network."""
+    """Yield a network that is trained and loads the state of its own target network.
+
+    A step that went too far may be undone so.
+    """
+    if code.names("kl|roll_?back|backup|restore"):
+        return
     for call in code.all(ast.Call):
         if called(call) != "load_state_dict" or not call.args:
             continue
@@ -177,7 +187,11 @@ def positive_target_entropies(code: SearchedCode) -> Iterator[Mistake]:
         if name != "target_entropy":
             continue
         text = text_of(value)
-        if "-" not in text and "log" not in text and re.search(r"action|act_dim|shape", text):
+        if (
+            "-" not in text
+            and not re.search("log|coef|scale", text)
+            and re.search(r"action|act_dim|shape", text)
+        ):
             yield Mistake(short(value), line)
 
 
@@ -212,6 +226,8 @@ def scaled_alone(code: SearchedCode) -> Iterator[Mistake]:
             divided[text_of(target)] = node.lineno
     known = {text_of(one) for one in (*code.all(ast.Name), *code.all(ast.Attribute))}
     for name, line in divided.items():
+        if words(name) & {"transform", "transforms"}:
+            continue
         if len(words(name) & {"train"}) == 1 and not any(
             "test" in one or "val" in one for one in divided
         ):

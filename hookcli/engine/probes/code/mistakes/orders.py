@@ -46,7 +46,7 @@ def returned_orders(code: SearchedCode) -> Iterator[Mistake]:
     """Yield results of a function that get its names in another order."""
     returned: dict[str, list[list[str]]] = {}
     for function in code.functions:
-        for node in ast.walk(function):
+        for node in ast.walk(function) if not function.name.startswith("__") else ():
             if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
                 returned.setdefault(function.name, []).append(_names(node.value))
     for assignment in code.all(ast.Assign):
@@ -91,7 +91,11 @@ def class_numbers(code: SearchedCode) -> Iterator[Mistake]:
         value = node.value if isinstance(node, ast.Assign) else None
         names: list[str] = []
         if isinstance(value, ast.List | ast.Tuple):
-            names = [str(one.value) for one in value.elts if isinstance(one, ast.Constant)]
+            names = [
+                one.value
+                for one in value.elts
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
             names = names if len(names) == len(value.elts) else []
         elif isinstance(value, ast.Dict):
             pairs = list(zip(value.keys, value.values, strict=True))
@@ -142,7 +146,7 @@ def joined_dimensions(code: SearchedCode) -> Iterator[Mistake]:
             for argument in call.args:
                 factors = [one for one in _factors(argument) if one in order]
                 places = [order.index(one) for one in factors]
-                if len(places) > 1 and places != list(range(places[0], places[0] + len(places))):
+                if len(places) > 1 and max(places) - min(places) >= len(places):
                     yield Mistake(
                         short(call), call.lineno, f"{text_of(base)}: [{', '.join(order)}]"
                     )

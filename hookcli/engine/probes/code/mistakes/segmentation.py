@@ -127,7 +127,9 @@ def focal_powers(code: SearchedCode) -> Iterator[Mistake]:
             continue
         for node in ast.walk(function):
             power = _power(node)
-            if power is not None and "gamma" in text_of(power[1]).lower():
+            if power is None or "loss" in text_of(power[0]).lower():
+                continue
+            if "gamma" in text_of(power[1]).lower():
                 yield Mistake(short(node), line_of(node))
                 break
 

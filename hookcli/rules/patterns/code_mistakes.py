@@ -54,7 +54,7 @@ _SENTENCES = {
         "read `self.training`",
     ),
     "first_pass": _Sentence(
-        "`{other}` is inside of the loop `{what}`, which so ends after its first pass",
+        "`{other}` is inside of the loop `{what}`, so the loop ends after its first pass",
         "move the return behind the loop",
     ),
     "overwritten_module": _Sentence(
@@ -176,8 +176,8 @@ _SENTENCES = {
         is_note=True,
     ),
     "counter_not_reset": _Sentence(
-        "`{what}` counts bad rounds, and a new best value does not reset it: patience is that of "
-        "the whole training",
+        "`{what}` counts bad rounds, and a new best value does not reset it: bad rounds "
+        "add up over the whole training",
         "set `{what} = 0` where a better value is found",
     ),
     "other_loader": _Sentence(
@@ -378,7 +378,7 @@ _SENTENCES = {
         "remove the {other}: the log of a deviation has no limit",
     ),
     "entropy_added": _Sentence(
-        "`{what}` is minimized, and so is the entropy: the policy stops to explore",
+        "`{what}` is minimized, and so is the entropy: the policy stops exploring",
         "subtract the entropy",
     ),
     "squared_variance": _Sentence(

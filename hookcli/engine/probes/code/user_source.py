@@ -49,8 +49,9 @@ def own_sources() -> list[tuple[str, str]]:
     return [(file, "".join(linecache.getlines(file))) for file in own]
 
 
+@lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module | None:
-    """Return the tree of a file; None if it cannot be parsed."""
+    """Return the tree of a file, which nobody changes; None if it cannot be parsed."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

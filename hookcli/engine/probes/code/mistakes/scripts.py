@@ -10,6 +10,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    plain_names,
     short,
     target_of,
     text_of,
@@ -61,7 +62,9 @@ def turned_alone(code: SearchedCode) -> Iterator[Mistake]:
         if function.name != "__getitem__":
             continue
         returned = [one for one in ast.walk(function) if isinstance(one, ast.Return)]
-        given = {name for one in returned if one.value is not None for name in _read(one.value)}
+        given = {
+            name for one in returned if one.value is not None for name in plain_names(one.value)
+        }
         placed = {name for name in given if words(name) & _PLACED}
         for node in ast.walk(function):
             if not placed or not isinstance(node, ast.If) or "rand" not in text_of(node.test):
@@ -71,7 +74,7 @@ def turned_alone(code: SearchedCode) -> Iterator[Mistake]:
                 for one in node.body
                 for part in ast.walk(one)
                 if isinstance(part, ast.Name | ast.Subscript) and isinstance(part.ctx, ast.Store)
-                for name in _read(part)
+                for name in plain_names(part)
             }
             turned = [
                 one for one in node.body
@@ -87,10 +90,6 @@ def _sets_a_flag(node: ast.If) -> bool:
     return any(
         isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) for one in node.body
     )
-
-
-def _read(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def temperatures_both_ways(code: SearchedCode) -> Iterator[Mistake]:
@@ -225,11 +224,11 @@ def changed_before_read(code: SearchedCode) -> Iterator[Mistake]:
         if called(call).startswith("_") or called(inner).startswith("_"):
             continue
         given = [*call.args, *(one.value for one in call.keywords)]
-        if any(base.id in _values_read(one) for one in given):
+        if any(base.id in _valuesplain_names(one) for one in given):
             yield Mistake(short(call), call.lineno, base.id)
 
 
-def _values_read(node: ast.AST) -> set[str]:
+def _valuesplain_names(node: ast.AST) -> set[str]:
     """Return the names whose values an expression reads, not only their shape or dtype."""
     if isinstance(node, ast.Attribute) and node.attr in {"shape", "dtype", "device", "ndim"}:
         return set()
@@ -237,7 +236,7 @@ def _values_read(node: ast.AST) -> set[str]:
         return set()
     if isinstance(node, ast.Name):
         return {node.id}
-    return {name for child in ast.iter_child_nodes(node) for name in _values_read(child)}
+    return {name for child in ast.iter_child_nodes(node) for name in _valuesplain_names(child)}
 
 
 def neighbours_without_self(code: SearchedCode) -> Iterator[Mistake]:

@@ -123,6 +123,11 @@ def names_in(node: ast.AST) -> set[str]:
     }
 
 
+def plain_names(node: ast.AST) -> set[str]:
+    """Return the names in a node, without attributes."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
 def target_of(statement: ast.AST) -> ast.expr | None:
     """Return the only target of an assignment; else None."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:

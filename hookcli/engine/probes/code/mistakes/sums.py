@@ -10,6 +10,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    plain_names,
     short,
     target_of,
     text_of,
@@ -37,7 +38,11 @@ def overwritten_totals(code: SearchedCode) -> Iterator[Mistake]:
                     made[target.id] = target.lineno
                 elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
                     name = one.target.id
-                    if name in made and isinstance(one.op, ast.Add) and name in _read(one.value):
+                    if (
+                        name in made
+                        and isinstance(one.op, ast.Add)
+                        and name in plain_names(one.value)
+                    ):
                         yield Mistake(name, made.pop(name), text_of(one))
 
 
@@ -52,11 +57,7 @@ def _statements(block: list[ast.stmt]) -> Iterator[ast.stmt]:
 def _is_new(node: ast.stmt, name: str) -> bool:
     """Return whether an assignment gives a name a value that its former one is no part of."""
     value = node.value if isinstance(node, ast.Assign) else None
-    return isinstance(value, ast.Call) and name not in _read(value)
-
-
-def _read(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return isinstance(value, ast.Call) and name not in plain_names(value)
 
 
 def values_of_last_batches(code: SearchedCode) -> Iterator[Mistake]:
@@ -81,10 +82,10 @@ def values_of_last_batches(code: SearchedCode) -> Iterator[Mistake]:
                 name
                 for one in inside
                 if called(one) == "append" or isinstance(one, ast.AugAssign)
-                for name in _read(one)
+                for name in plain_names(one)
             }
             for part in node.value.elts:
-                names = _read(part)
+                names = plain_names(part)
                 if len(names) != 1 or not isinstance(part, ast.Name | ast.Call):
                     continue
                 (name,) = names

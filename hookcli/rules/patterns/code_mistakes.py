@@ -471,7 +471,10 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
         yield _finding("", fact.target, values["what"], values["other"], fact.place)
     if not facts:
         yield without_findings(
-            report, (FACT,), "the files of the script have no known mistake", "no step was made"
+            report,
+            (FACT,),
+            "the files of the script have no known mistake",
+            "no step was made, or the files are too long",
         )
 
 

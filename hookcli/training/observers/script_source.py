@@ -66,7 +66,7 @@ class ScriptSource(Observer):
         frame = user_frame(call.frame)
         if frame is None:
             return
-        self.facts.look(*self.kinds)
+        self.facts.look(*(kind for kind in self.kinds if kind != "code_mistake"))
         for name, number in unread_tensors(frame):
             file = places.show(frame.f_code.co_filename)
             self.facts.add("unread_value", name, f"{file}:{number}")
@@ -122,6 +122,7 @@ class ScriptSource(Observer):
                     continue
                 place = f"{places.show(file)}:{found.line}"
                 self.facts.add("code_mistake", mistake, place, what=found.what, other=found.other)
+        self.facts.look("code_mistake")  # in all files
 
 
 def _has_frozen(tensors: list[Any]) -> bool:

@@ -3,7 +3,11 @@
 import textwrap
 
 import pytest
+import torch
+from torch import nn
 
+import hookcli
+from hookcli.engine.probes.code import user_code
 from hookcli.engine.probes.code.mistakes.catalogue import SEARCHES, mistakes_of_text
 from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
@@ -890,3 +894,15 @@ def test_a_mistake_is_found_once_and_not_in_code_that_looks_like_it(mistake):
 )
 def test_a_text_that_cannot_be_searched_has_no_mistake(text):
     assert mistakes_of_text(text) == []
+
+
+class Plain(nn.Linear):
+    def forward(self, x):
+        return super().forward(x)
+
+
+@pytest.mark.parametrize(("most", "is_examined"), [(10**6, True), (10, False)])
+def test_a_file_that_is_too_long_is_not_called_right(monkeypatch, most, is_examined):
+    monkeypatch.setattr(user_code, "MOST_TEXT", most)
+    report = hookcli.check(Plain(4, 4), inputs=torch.randn(2, 4))
+    assert ("code_mistakes" in report.examined) == is_examined

@@ -117,7 +117,8 @@ class UserCode(ProbeWatcher):
 
     def _read(self) -> None:
         for probe in self._probes:
-            self._add(probe, "", {"count": len(self._kinds)})
+            if probe != MISTAKES:
+                self._add(probe, "", {"count": len(self._kinds)})
         if MISTAKES in self._probes:
             self._read_files()
         seen: set[tuple[str, str | None]] = set()
@@ -191,9 +192,11 @@ class UserCode(ProbeWatcher):
                     file = function.__code__.co_filename
                     end = node.end_lineno or node.lineno
                     spans.setdefault(file, []).append((node.lineno, end, name))
+        searched = True
         for file, functions in spans.items():
             text = "".join(linecache.getlines(file))
             if len(text) > MOST_TEXT:
+                searched = False
                 continue
             left_out = module_spans(text, {kind.__name__ for kind in self._kinds})
             for mistake, found in mistakes_of_text(text):
@@ -203,6 +206,8 @@ class UserCode(ProbeWatcher):
                 place = f"{places.show(file)}:{found.line}"
                 value = {"mistake": mistake, "what": found.what, "other": found.other}
                 self._add(MISTAKES, next(names, ""), {**value, "place": place})
+        if searched:
+            self._add(MISTAKES, "", {"count": len(self._kinds)})
 
     def _read_root(self, forward: FunctionType) -> None:
         """Add the lines of the model's forward that change one of its inputs in place."""

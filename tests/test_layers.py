@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
+from tests.source_code import tree_of
 
 PACKAGE = ROOT / "hookcli"
 TORCH_FREE = (
@@ -194,7 +195,7 @@ def test_only_the_console_and_the_ends_of_the_two_processes_touch_the_standard_s
         *files(SCRIPT),
     }
     for path in files():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Attribute) and node.attr in {"stdout", "stderr"}:
                 owner = node.value
                 if isinstance(owner, ast.Name) and owner.id == "sys":
@@ -211,7 +212,7 @@ def test_a_folder_is_one_idea():
 def test_a_public_class_has_a_name_of_its_own():
     where = defaultdict(list)
     for path in files():
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where[node.name].append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in where.items() if len(places) > 1} == {}
@@ -219,4 +220,4 @@ def test_a_public_class_has_a_name_of_its_own():
 
 def test_every_folder_says_what_it_contains():
     for path in PACKAGE.rglob("__init__.py"):
-        assert (ast.get_docstring(ast.parse(path.read_text())) or "").endswith("."), path
+        assert (ast.get_docstring(tree_of(path)) or "").endswith("."), path

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import HEAD, ROOT, run_cli
 from tests.other_systems import MODULES, OF_OS, OF_SELECT
+from tests.source_code import tree_of
 
 SOURCES = sorted((ROOT / "hookcli").rglob("*.py"))
 NET = HEAD + "model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())\n"
@@ -21,7 +22,7 @@ NET = HEAD + "model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())\n"
 def imported_at_the_top(path: Path) -> set[str]:
     """The modules that a file imports when it is imported, also in `if` and `try`."""
     names: set[str] = set()
-    todo: list[ast.AST] = list(ast.parse(path.read_text()).body)
+    todo: list[ast.AST] = list(tree_of(path).body)
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Import):
@@ -36,7 +37,7 @@ def imported_at_the_top(path: Path) -> set[str]:
 def used_at_the_top(path: Path) -> set[str]:
     """The names of `os`, `signal` and `select` that are read when a file is imported."""
     names: set[str] = set()
-    todo: list[ast.AST] = list(ast.parse(path.read_text()).body)
+    todo: list[ast.AST] = list(tree_of(path).body)
     while todo:
         node = todo.pop()
         if isinstance(node, ast.ImportFrom) and node.module in {"os", "select"}:

@@ -18,6 +18,7 @@ from hookcli.errors import RequestError
 from hookcli.models.files.sharded import read_shards
 from hookcli.models.sources.config_folders import read_config_file
 from hookcli.plain_files import read_bytes
+from tests.source_code import tree_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes, /dev/zero")
 CHUNK = 1 << 20
@@ -193,7 +194,7 @@ OTHERS = {
 
 def readers(path):
     """Yield the functions of a file of the package that read the file at a path."""
-    for function in ast.walk(ast.parse(path.read_text())):
+    for function in ast.walk(tree_of(path)):
         if isinstance(function, ast.FunctionDef):
             calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
             if any(_reads(one) for one in calls):

@@ -24,6 +24,7 @@ from hookcli import torch_private
 from hookcli.errors import RequestError
 from hookcli.torch_private import ATTRIBUTES, NAMES, OLDEST, as_numbers
 from tests.conftest import ROOT
+from tests.source_code import tree_of
 
 PACKAGE = ROOT / "hookcli"
 TABLE = PACKAGE / "torch_private.py"
@@ -47,7 +48,7 @@ OF_OTHERS = {
 def sources() -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path != TABLE:
-            yield path, ast.parse(path.read_text())
+            yield path, tree_of(path)
 
 
 def dotted(node) -> str:
@@ -131,7 +132,7 @@ def test_every_name_of_the_table_is_imported_somewhere():
 
 
 def test_type_checkers_know_the_same_names():
-    for node in ast.parse(TABLE.read_text()).body:
+    for node in tree_of(TABLE).body:
         if isinstance(node, ast.If) and dotted(node.test) == "TYPE_CHECKING":
             names = set()
             for statement in node.body:

@@ -11,14 +11,32 @@ from typing import Any
 
 import torch
 
+_waiting: int | None = None  # the seed with which `seed_all` told devices to begin
+
 
 def seed_all(seed: int) -> None:
-    """Seed every generator that the process has loaded."""
-    torch.manual_seed(seed)
+    """Seed every generator that the process has loaded.
+
+    torch.manual_seed also queues the seed for each device that is not initialized yet, with the
+    stack of its caller, which takes up to a millisecond. That is not done for a seed that waits.
+    """
+    global _waiting  # noqa: PLW0603  # one for the process, as are the generators
+    if _waiting == seed == torch.initial_seed() and _no_device_is_initialized():
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
+        _waiting = seed
     random.seed(seed)
     numpy = _numpy_random()
     if numpy is not None:
         numpy.seed(seed % 2**32)
+
+
+def _no_device_is_initialized() -> bool:
+    device = torch.accelerator.current_accelerator()
+    if device is None or device.type == "cuda":
+        return not torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return False
 
 
 def has_drawn(seed: int, device: str) -> bool:

@@ -15,6 +15,7 @@ from hookcli.config.sections.actions import ARGUMENTS as READERS
 from hookcli.engine.hook_engine.attached import attach_function
 from hookcli.hooks.build import builder_of
 from tests.conftest import ROOT
+from tests.source_code import tree_of
 
 PACKAGE = ROOT / "hookcli"
 FAMILIES = {kind.family for kind in KINDS.values()}
@@ -61,7 +62,7 @@ def is_table_of_names(node) -> bool:
 
 def comparisons(path: Path):
     """The lines of a module that ask for a kind, a family or an action by name."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             named = {text for side in sides for text in texts(side)} & NAMES

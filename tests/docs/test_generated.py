@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 from tests.docs.generated import check_page, check_parts, table
 from tests.docs.markdown import DOCS
 from tests.docs.reference import flags_of, flags_page, formats_page, json_page, options
+from tests.source_code import tree_of
 
 REFERENCE = DOCS / "reference"
 
@@ -58,7 +59,7 @@ def folders() -> str:
     files = [path for path in package.glob("*.py") if not path.name.startswith("_")]
     sentences = {}
     for path in (*inits, *files):
-        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        text = ast.get_docstring(tree_of(path)) or ""
         name = (path.parent if path.name == "__init__.py" else path).relative_to(ROOT).as_posix()
         sentences[name] = " ".join(text.partition("\n\n")[0].split())
     return table(

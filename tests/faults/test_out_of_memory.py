@@ -12,6 +12,7 @@ from hookcli.engine.statistics.sketch import Projector
 from hookcli.models.bits import same_bits
 from hookcli.refusals import raise_if_external
 from tests.conftest import ROOT
+from tests.source_code import tree_of
 
 PACKAGE = ROOT / "hookcli"
 FOLDERS = ("engine", "operators", "models")
@@ -76,7 +77,7 @@ def caught(kind) -> set[str]:
 
 def handlers(path: Path) -> set[str]:
     """The functions of a file with a broad handler that neither raises nor looks for memory."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     found = set()
     for node in ast.walk(tree):

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import Path
 
+from tests.source_code import tree_of
+
 DEEPEST = 8  # names and calls that are followed from one expression
 MOST = 24  # variants of one message
 OPEN, CLOSE = "‹", "›"
@@ -89,7 +91,7 @@ class Package:
     def _read(self, path: Path) -> None:
         parts = path.relative_to(self.root).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        module = Module(path, name, ast.parse(path.read_text()))
+        module = Module(path, name, tree_of(path))
         self.modules[name] = module
         for node in ast.walk(module.tree):
             for child in ast.iter_child_nodes(node):

@@ -36,6 +36,7 @@ from hookcli.spec.yaml import CoreLoader
 from hookcli.training.script.say import harmless
 from tests.formats.training_reports import SMALL, exploding
 from tests.outputs.hostile_names import ERROR, PAYLOADS, plain, poisoned
+from tests.source_code import tree_of
 
 SURROGATES = set(map(chr, range(0xD800, 0xE000)))
 COMMANDS = ("inspect", "grads", "trace", "check")
@@ -494,7 +495,7 @@ def test_each_module_that_writes_to_a_stream_is_known():
     found = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
-        if any(map(_writes, ast.walk(ast.parse(path.read_bytes()))))
+        if any(map(_writes, ast.walk(tree_of(path))))
     }
     assert found == set(WRITERS)
 

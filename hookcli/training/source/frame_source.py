@@ -48,13 +48,24 @@ def body_of(frame: FrameType) -> ast.AST | None:
 
 def source_of_code(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the definition of a function."""
-    tree = tree_of(code.co_filename, len(linecache.getlines(code.co_filename)))
-    for node in () if tree is None else ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if start <= code.co_firstlineno <= node.lineno:
-                return node
+    functions = _functions_of(code.co_filename, len(linecache.getlines(code.co_filename)))
+    for node in functions.get(code.co_name, ()):
+        start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        if start <= code.co_firstlineno <= node.lineno:
+            return node
     return None
+
+
+@lru_cache(maxsize=64)
+def _functions_of(
+    filename: str, lines: int
+) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return the functions that a file defines, by name: a training asks at many steps."""
+    found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+    for node in ast.walk(tree_of(filename, lines) or ast.Module([], [])):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.setdefault(node.name, []).append(node)
+    return found
 
 
 def own_nodes(body: ast.AST) -> Iterator[ast.AST]:

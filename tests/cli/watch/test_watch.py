@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, run_cli
+from tests.forked.inherited import heed_signals
 from tests.worker.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads a pipe as it is written")
@@ -84,6 +85,7 @@ def watching(folder: Path, *arguments: str, code: str = "pass", **streams) -> It
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "90"},
         start_new_session=True,
+        preexec_fn=heed_signals,  # they are ignored if the suite was started with nohup or `&`
         **options,
     )
     try:

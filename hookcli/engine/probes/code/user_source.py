@@ -41,12 +41,13 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunction
 def own_sources() -> list[tuple[str, str]]:
     """Return the files of the script and of the user's modules, with their text."""
     files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    own = (
-        file
-        for file in sorted({*files, *linecache.cache})
-        if file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
-    )
+    own = sorted(file for file in {*files, *linecache.cache} if _is_own_file(file))
     return [(file, "".join(linecache.getlines(file))) for file in own]
+
+
+@lru_cache(maxsize=16_384)
+def _is_own_file(file: str) -> bool:
+    return file.endswith(".py") and places.is_user(file) and not places.is_installed(file)
 
 
 @lru_cache(maxsize=16)

@@ -214,6 +214,13 @@ def test_activations_are_told_if_half_of_the_layers_have_them(kinds, through):
     assert finding.message.endswith(f"by a factor of 0.1 per layer{through}")
 
 
+def test_without_layers_that_squash_a_gradient_may_become_a_hundred_thousandth():
+    sizes = DECADES[4::-1]  # 1 to 1e-4
+    assert only("vanishing_gradient", deep(sizes)).status == "pass"
+    assert only("vanishing_gradient", deep(sizes, between="Sigmoid")).status == "fail"
+    assert only("vanishing_gradient", deep(sizes), ratio=1e-2).status == "fail"
+
+
 @pytest.mark.parametrize(
     ("rule", "sizes", "ratio"),
     [("vanishing_gradient", DECADES[3::-1], 1e-3), ("exploding_gradient", DECADES[:5], 1e4)],

@@ -152,3 +152,31 @@ def test_a_batch_norm_without_running_statistics_is_a_note(keeps, found):
     report = hookcli.check(model, inputs=SEQUENCES[:, 0])
     [row] = [row for row in report.checks if row.rule == "batch_independent"]
     assert (row.status, row.severity) == found
+
+
+class ReturnsLoss(ViewOfDirections):
+    """A classifier that returns its loss, or whose predictions a loss of its own compares."""
+
+    def forward(self, x, target):
+        logits = super().forward(x)
+        return F.cross_entropy(
+            logits.unsqueeze(1).expand(-1, 2, -1).flatten(0, 1), target.flatten()
+        )
+
+
+class RightLoss(Net):
+    def forward(self, x, target):
+        logits = self.last(self.first(x).mean(1))
+        return F.cross_entropy(
+            logits.unsqueeze(1).expand(-1, 2, -1).flatten(0, 1), target.flatten()
+        )
+
+
+def test_the_predictions_of_a_model_that_returns_its_loss_are_compared():
+    target = torch.tensor([[0, 1], [2, 0], [1, 2], [0, 1]])
+    for model, status in ((ReturnsLoss(), "fail"), (RightLoss(), "pass")):
+        report = hookcli.check(model, inputs=(SEQUENCES, target), rules=["batch_independent"])
+        (row,) = report.checks
+        assert row.status == status
+    report = hookcli.check(ReturnsLoss(), inputs=(SEQUENCES, target), rules=["batch_independent"])
+    assert "output (input of cross_entropy) of sample 0 changes by" in report.checks[0].message

@@ -14,6 +14,7 @@ from hookcli.engine.losses.criteria import criterion_of
 from hookcli.engine.losses.criterion import Loss
 from hookcli.engine.neutrality.model_state import ModelState
 from hookcli.engine.prepare import set_mode
+from hookcli.engine.probes.loss_inputs import LossInputs
 from hookcli.engine.probes.pass_counts import PassCounts
 from hookcli.engine.seeds import ModuleGenerators, generators_kept, has_drawn, seed_all
 from hookcli.memory import available
@@ -78,6 +79,7 @@ class Rerun:
         self._careful = False
         self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
+        self._predictions: Outputs | None = None
         self._passes = PassCounts()
         self.draws = False  # whether the last run of `forward` drew random numbers
 
@@ -102,6 +104,34 @@ class Rerun:
         with self.running(mode, batch, within=within, seed=seed) as output:
             self.draws = has_drawn(self.plan.seed, self.device)
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
+
+    @contextmanager
+    def running_predictions(self, batch: Batch | None = None) -> Iterator[Outputs]:
+        """Yield the tensors of the output of a forward in eval mode, by path, with their graph.
+
+        If the model returns only scalars, what its loss functions got is added.
+        """
+        seen = LossInputs() if self._returns_scalars() else None
+        with self.running("eval", batch, within=seen) as output:
+            self.draws = has_drawn(self.plan.seed, self.device)
+            tensors = {path: tensor for path, tensor, _ in leaves(output)}
+            yield tensors if seen is None else {**tensors, **seen.found}
+
+    def predictions(self, batch: Batch | None = None) -> Outputs:
+        """Return copies of what `running_predictions` yields."""
+        with self.running_predictions(batch) as tensors:
+            return {path: copy_of(tensor) for path, tensor in tensors.items()}
+
+    def base_predictions(self) -> Outputs:
+        """Return `predictions` of the batch itself; the run happens once."""
+        if self._predictions is None:
+            scalars = self._returns_scalars()
+            self._predictions = self.predictions() if scalars else self.twice()[0]
+        return self._predictions
+
+    def _returns_scalars(self) -> bool:
+        floating = [t for t in self.twice()[0].values() if t.is_floating_point()]
+        return bool(floating) and not any(tensor.dim() for tensor in floating)
 
     def backward(self, output: Any) -> None:
         """Run backward from the plan's loss."""
@@ -140,7 +170,7 @@ class Rerun:
         if snapshot is None or self._careful or not snapshot.differs():
             return False
         snapshot.restore()
-        self._careful, self._twice = True, None
+        self._careful, self._twice, self._predictions = True, None, None
         return True
 
     @contextmanager

@@ -29,6 +29,8 @@ _SMALLEST = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float64": 2.0**-1022}
 _OF_LOSS = 0.1  # the derivative of a loss by itself is 1: such a gradient has not vanished
 _UPDATES = 1e-4  # of the norm of a weight, in one step: a layer with it is trained
 _OF_USUAL = 0.03  # of the update of the last layers
+_RATIO = 1e-3
+_PLAIN_RATIO = 1e-5  # without activations that make gradients small: nets above it train
 _SQUASH = {"Sigmoid", "Tanh", "Softmax", "Softsign", "LogSigmoid", "Hardtanh", "Hardsigmoid"}
 _VANISHING, _EXPLODING = "vanishing_gradient", "exploding_gradient"
 
@@ -81,11 +83,14 @@ def _finding(
     sign = 1 if falls else -1
     ratio = power_of_ten(-profile.fall)
     beyond = ratio < options["ratio"] if falls else ratio > options["ratio"]
+    start = profile.start(falls=falls)
+    kinds = _between(report, profile.names[: start + 1])
+    if falls and not kinds and options["ratio"] == _RATIO and ratio >= _PLAIN_RATIO:
+        return None
     if not beyond or sign * profile.trend < options["trend"]:
         return None
     if profile.what == "biases" and profile.steady < _STEADY:
         return None
-    start = profile.start(falls=falls)
     extreme = min(range(start + 1), key=lambda i: sign * profile.logs[i])
     name, end = profile.names[extreme], profile.names[start]
     if falls and profile.sizes[extreme] > _OF_LOSS:
@@ -93,7 +98,6 @@ def _finding(
     if falls and report.training is not None and _is_updated(report.training, name, end):
         return None
     what = "gradient" if profile.what == "weights" else "gradient of the outputs"
-    kinds = _between(report, profile.names[: start + 1])
     through = f" through {kinds} layers" if kinds else ""
     verb, change = ("vanishes", "falls") if falls else ("explodes", "grows")
     sizes = (
@@ -193,10 +197,12 @@ VANISHING = Rule(
     looks_at="gradients",
     says="gradients do not become smaller from layer to layer towards the input",
     computes=_COMPUTES.format("Fails", "below")
-    + " It does not fail if the gradients of the first layers are above 0.1, and only those of the "
-    "last ones are large, as behind a normalization of small values."
-    " In a training it does not fail if a step changes the first layers by 1e-4 of their norm, "
-    "or by 3% of what it changes the last ones, as Adam does.",
+    + " If no `ratio` is set, and fewer than half of these layers are followed by a layer such as "
+    "nn.Sigmoid or nn.Tanh, it fails below 1e-5 only: the default initialization alone divides "
+    "gradients by three from layer to layer, and such nets train. It does not fail if the "
+    "gradients of the first layers are above 0.1, and only those of the last ones are large, as "
+    "behind a normalization of small values. In a training it does not fail if a step changes the "
+    "first layers by 1e-4 of their norm, or by 3% of what it changes the last ones, as Adam does.",
     formula="median(rms(grad), first quarter) / median(rms(grad), last quarter) >= ratio",
     source="Hochreiter 1991; Glorot & Bengio 2010; smdebug VanishingGradient",
     fails="fifty layers of nn.Linear and nn.Sigmoid: each sigmoid multiplies the gradient by at "
@@ -204,7 +210,7 @@ VANISHING = Rule(
     mend="use ReLU or GELU, an initialization for the activation, normalization layers, or "
     "residual connections",
     example="{rule: vanishing_gradient, ratio: 1e-3}",
-    options=_options(1e-3, "least ratio of the first layers' gradients to the last layers'"),
+    options=_options(_RATIO, "least ratio of the first layers' gradients to the last layers'"),
     needs=lambda options: (BACKWARD,),
     judge=lambda report, options: _judge(report, options, falls=True),
 )

@@ -98,6 +98,15 @@ def _ctc(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _ctc_input(fact: ScriptFact) -> tuple[str, str]:
+    low, high = fact.values["low"], fact.values["high"]
+    return (
+        "ctc_loss gets values that are no log-probabilities: over the classes, their exp adds up "
+        f"to {low:.3g} to {high:.3g} instead of 1",
+        "apply log_softmax over the classes before ctc_loss",
+    )
+
+
 def _kl_div(fact: ScriptFact) -> tuple[str, str]:
     name = fact.values["input"]
     return (
@@ -335,6 +344,7 @@ _SENTENCES = {
     "kl_reversed": _kl_reversed,
     "nll_loss": _nll,
     "ctc_loss": _ctc,
+    "ctc_input": _ctc_input,
     "kl_div": _kl_div,
     "binary_cross_entropy_with_logits": _binary,
 }
@@ -395,14 +405,13 @@ VALUES = Rule(
     says="the loss functions of a script get values that they are made for",
     computes="Looks at what the loss functions get in some steps. Labels of ctc_loss must not be "
     "the class of its blank. The input of kl_div must not be probabilities: values between 0 and 1 "
-    "that add up to 1 along a dimension. The exp of the input of nll_loss must add up to 1 over "
-    "the classes. Targets of binary_cross_entropy_with_logits must be "
-    "between 0 and 1; one other value may mark elements that the script leaves out. Those of "
-    "soft_margin_loss, hinge_embedding_loss, margin_ranking_loss and cosine_embedding_loss must be "
-    "-1 and 1. The input of binary_cross_entropy must not be a ReLU's result, nor a softmax, which "
-    "is a note if each sample has one class. No dropout may be between the last layer and a loss. "
-    "A mean is a note if a mask sets half of it to zero or more, as is a norm over dimensions of "
-    "size 1.",
+    "that add up to 1 along a dimension. The exp of the input of nll_loss and ctc_loss must add up "
+    "to 1 over the classes. Targets of binary_cross_entropy_with_logits must be between 0 and 1; "
+    "one other value may mark elements that the script leaves out. Those of soft_margin_loss, "
+    "hinge_embedding_loss, margin_ranking_loss and cosine_embedding_loss must be -1 and 1. The "
+    "input of binary_cross_entropy must not be a ReLU's result, nor a softmax, which is a note if "
+    "each sample has one class. No dropout may be between the last layer and a loss. A mean is a "
+    "note if a mask sets half of it to zero or more, as is a norm over dimensions of size 1.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",
     fails="nn.CTCLoss() with labels from 0; F.kl_div(softmax(x), target); targets of -1 and 1",

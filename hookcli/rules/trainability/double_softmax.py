@@ -27,6 +27,13 @@ def _sentence(measurement: Measurement) -> tuple[str, str]:
             "falls without limit",
             "use cross_entropy, or log_softmax before nll_loss",
         )
+    if loss == "ctc_loss":
+        what = "logits" if gets == "logits" else source
+        return (
+            f"ctc_loss gets {what} instead of log-probabilities: the probabilities of the classes "
+            "do not sum to 1, and the loss can be negative",
+            "apply log_softmax over the classes before ctc_loss",
+        )
     if loss == "nll_loss":
         return (
             f"nll_loss gets {source} instead of log-probabilities, so the loss is negative",
@@ -70,7 +77,7 @@ RULE = Rule(
     says="cross_entropy gets logits and nll_loss log-probabilities, not the output of a softmax",
     computes="Follows the autograd graph from the loss: the input of cross_entropy must not be the "
     "output of a softmax over the same dimension, of a sigmoid or of tanh, that of nll_loss not a "
-    "softmax without log, nor logits, and "
+    "softmax without log, nor logits, that of ctc_loss neither of these, and "
     "that of binary_cross_entropy_with_logits not a sigmoid or softmax. Only views, casts, "
     "selections and a product with a constant matrix whose rows sum to 1 may be in between. With "
     "probabilities the smallest cross entropy of C classes is log(1 + (C - 1) / e), for values of "

@@ -409,7 +409,12 @@ def _are_probabilities(values: torch.Tensor) -> bool:
 
 
 def _ctc(node: Node) -> tuple[str, dict[str, Any]] | None:
-    """Return how many labels of CTC are the blank, if there are some."""
+    """Return that CTC gets no log-probabilities, or how many of its labels are the blank."""
+    logs = node._saved_log_probs.detach()
+    if 0 < logs.numel() <= _MOST_READ:
+        sums = logs.float().exp().sum(-1)
+        if float(((sums - 1).abs() > _APART).float().mean()) >= _MOSTLY:
+            return "ctc_input", {"low": float(sums.min()), "high": float(sums.max())}
     targets, lengths, blank = node._saved_targets, node._saved_target_lengths, node._saved_blank
     sizes = torch.as_tensor(lengths).flatten().tolist()
     if targets.dim() == 2:

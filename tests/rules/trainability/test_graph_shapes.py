@@ -141,6 +141,18 @@ def test_a_view_in_place_of_a_transpose_is_found(function, last):
     assert f"turns shape {first} into {second}" in row.message
 
 
+def heads_by_view(x):
+    """The heads of Q, K and V with the samples, without a transpose of heads and steps."""
+    heads = x.reshape(-1, 6, 4)
+    return (heads @ heads.transpose(1, 2)) @ heads
+
+
+def test_a_view_that_joins_parts_of_two_dimensions_is_found():
+    model = Between(heads_by_view, Do(lambda x: x.reshape(3, 6, 8)))
+    rows = hookcli.check(model, inputs=torch.randn(3, 6, 8), rules=["reshaped_axes"]).checks
+    assert any("turns shape [3, 6, 8] into [6, 6, 4]" in row.message for row in rows)
+
+
 def skewed(x):
     """Relative positions, as Transformer-XL shifts them."""
     scores = x @ x.transpose(1, 2)  # 6 times 6
@@ -165,6 +177,9 @@ def in_heads(x):
             (3, 6, 8),
         ),
         (skewed, nn.Linear(6, 2), (3, 6, 8)),
+        (lambda x: x.view(3, 3, 16), nn.Linear(16, 2), (3, 6, 8)),  # two steps in one
+        (lambda x: x.view(36, 4), nn.Linear(4, 2), (3, 6, 8)),  # each head is a row
+        (lambda x: x.view(3, 12, 2, 2), nn.Conv2d(12, 2, 1), (3, 6, 8)),
         (in_heads, nn.Identity(), (3, 6, 8)),
         (lambda x: channels(x).sum(), nn.Identity(), (3, 6, 8)),  # no dimension has a meaning
     ],

@@ -230,6 +230,20 @@ def test_the_verdict_has_what_a_check_of_another_rule_saw():
     assert [one.cause for one in report.diagnoses] == ["double_softmax"]
 
 
+@pytest.mark.parametrize("zero_infinity", [False, True])
+def test_ctc_gets_log_probabilities(zero_infinity):
+    def loss(logs):
+        sizes = torch.tensor([len(logs)]), torch.tensor([1])
+        return F.ctc_loss(logs, torch.tensor([[1]]), *sizes, zero_infinity=zero_infinity)
+
+    def of(make):
+        return only(judged(lambda x: make(x).unsqueeze(1), loss, "double_softmax"))
+
+    assert of(lambda x: x.log_softmax(-1)).status == "pass"
+    assert of(lambda x: x).message.startswith("ctc_loss gets logits instead of log-probabilities")
+    assert of(lambda x: x.softmax(-1)).message.startswith("ctc_loss gets the softmax")
+
+
 def test_logits_in_the_place_of_log_probabilities_are_found():
     row = only(judged(lambda x: x, lambda y: F.nll_loss(y, AIMS), "double_softmax"))
     assert row.status == "fail"

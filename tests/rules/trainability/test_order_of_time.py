@@ -201,3 +201,40 @@ def test_positions_have_an_effect(model, is_found):
     rows = [row for row in report.checks
             if row.rule == "position_effect" and row.status == "fail"]  # fmt: skip
     assert [row.severity for row in rows] == (["note"] if is_found else [])
+
+
+class TimeFirst(nn.Module):
+    """Time is dimension 0, as in torch's own transformer layers and in the official example."""
+
+    def __init__(self, mask, *, loss=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding, self.head = nn.Embedding(9, 8), nn.Linear(8, 9)
+        self.register_buffer("pe", torch.randn(20, 1, 8))
+        self.attention = nn.MultiheadAttention(8, 2)
+        self.mask, self.loss = mask, loss
+
+    def forward(self, ids, targets=None):
+        x = self.embedding(ids) + self.pe[: len(ids)]
+        later = torch.triu(torch.ones(len(ids), len(ids)), diagonal=1).bool()
+        x = self.head(x + self.attention(x, x, x, attn_mask=self.mask(later))[0])
+        return F.cross_entropy(x.view(-1, 9), targets.view(-1)) if self.loss else x
+
+
+FLIPPED, CAUSAL = (lambda later: later.T), (lambda later: later)
+
+
+def test_time_may_be_the_first_dimension():
+    columns = torch.randint(0, 9, (7, 4), generator=torch.Generator().manual_seed(0))
+    for mask, status in ((FLIPPED, "fail"), (CAUSAL, "pass")):
+        assert finding(TimeFirst(mask), "causal_mask", columns).status == status
+        assert finding(TimeFirst(mask), "position_effect", columns).status == "pass"
+
+
+def test_a_model_that_returns_only_its_loss_is_judged_by_what_the_loss_gets():
+    columns = torch.randint(0, 9, (7, 4), generator=torch.Generator().manual_seed(0))
+    row = finding(TimeFirst(FLIPPED, loss=True), "causal_mask", columns, columns.roll(-1, 0))
+    assert row.status == "fail"
+    assert row.message.startswith("output (input of cross_entropy) at position ")
+    right = finding(TimeFirst(CAUSAL, loss=True), "causal_mask", columns, columns.roll(-1, 0))
+    assert right.status == "pass"

@@ -457,6 +457,21 @@ def test_a_label_of_ctc_is_the_blank_only_within_its_length():
     assert findings(of([[0, 1], [1, 1]], [2, 1], blank=2), "loss_values") == []
 
 
+def test_ctc_gets_log_probabilities():
+    def of(make):
+        def loss_of(net, x):
+            logs = make(net(x)).unsqueeze(1).expand(6, 2, 3)
+            sizes = torch.tensor([6, 6]), torch.tensor([1, 1])
+            nn.functional.ctc_loss(logs, torch.tensor([[1], [2]]), *sizes).backward()
+
+        return judged(trained_by(loss_of))
+
+    for make in (lambda y: y, lambda y: y.softmax(-1)):
+        [message] = findings(of(make), "loss_values")
+        assert message.startswith("ctc_loss gets values that are no log-probabilities: over the ")
+    assert findings(of(lambda y: y.log_softmax(-1)), "loss_values") == []
+
+
 def test_targets_of_a_binary_loss_are_between_0_and_1():
     def of(low):
         def loss_of(net, x):

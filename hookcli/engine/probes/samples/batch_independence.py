@@ -132,14 +132,14 @@ def _passes_gradient(again: Rerun, value: dict[str, Any]) -> bool:
 
     if not again.plan.grad:
         return True
-    with again.running("eval", map_batch(again.batch, leaf)) as output:
+    with again.running_predictions(map_batch(again.batch, leaf)) as outputs:
         given = again.running_batch
         inputs = [
             tensor
             for _, tensor, _ in argument_leaves(given.args, given.kwargs)
             if tensor.requires_grad and tensor.dim() > dim and shape_of(tensor)[dim] == size
         ]
-        out = next(tensor for path, tensor, _ in leaves(output) if path == value["output"])
+        out = outputs[value["output"]]
         if not inputs or not out.requires_grad or size is None or size not in out.shape:
             return True
         kept = value["sample"]
@@ -162,7 +162,7 @@ def _may_be_nodes(again: Rerun, dim: int) -> bool:
     for many in (size, size + 1):
         products = _MatrixProducts(again.model.root)
         with products:
-            again.forward("eval", _alone(again.batch, dim, size - 1, many))
+            again.predictions(_alone(again.batch, dim, size - 1, many))
         if many not in products.sizes:
             return False
     return True
@@ -177,7 +177,7 @@ _QUANTIZED = "layers quantize with the range of all samples, which couples them 
 
 
 def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
-    base = again.twice()[0]
+    base = again.base_predictions()
     along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
     if isinstance(along, str):
         return {"why": along}
@@ -197,6 +197,18 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     return _result(other, moved)
 
 
+def has_time_first(again: Rerun) -> bool:
+    """Return whether dimension 0 is time, and dimension 1 the samples."""
+    if _nothing_to_replace(again.batch, 0):
+        return False
+    base = again.base_predictions()
+    along = _along(again, base, 0)
+    if isinstance(along, _Not):
+        return False
+    moved = _moved(again, base, along)
+    return not isinstance(moved, str) and moved.is_coupled and _may_be_time(again, base)
+
+
 _UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"
 
 
@@ -208,7 +220,7 @@ def _of_one_sample(again: Rerun, base: Outputs) -> dict[str, Any] | None:
         return None
     alone = []
     for sample in (0, size - 1):
-        output = again.forward("eval", _alone(again.batch, 0, sample, size))
+        output = again.predictions(_alone(again.batch, 0, sample, size))
         if all(path in output and same_bits(t, output[path]) for path, t in kept.items()):
             alone.append(sample)
     if len(alone) != 1:  # all outputs may be constant
@@ -278,7 +290,7 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     if size is None or size < 2:
         return _Not(f"no input has two samples along dimension {dim}", ran=False)
     try:
-        more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
+        more = again.predictions(_alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         raise_if_external(error)
         reason = f"{type_name(error)}: {first_line(message_of(error))}"
@@ -332,7 +344,7 @@ def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
 
 def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _Moved | str:
     """Return the output that changed most for a sample when copies of it replace the others."""
-    output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
+    output = again.predictions(_alone(again.batch, along.dim, kept, along.size))
     for path, tensor in base.items():
         if path not in output or shape_of(output[path]) != shape_of(tensor):
             return f"the shape of output{path} depends on the other samples"

@@ -46,17 +46,21 @@ def causality(
     twice = again.twice()
     if compare(*twice)["differ"]:
         return {"why": "two runs with the same seed differ"}
-    time = _time(again, twice[0], dim, input, output, strict=strict)
+    base = again.base_predictions()
+    time = _time(again, base, dim, input, output, strict=strict)
     if isinstance(time, str):
         return {"why": time}
-    base, moved = twice[0], []
+    moved, later = [], 0.0
     middle = max(0, time.size // 2 - 1)
     for last in [middle] if strict else sorted({0, middle, time.size - 2}):
-        other = again.forward("eval", _replaced(again.batch, time, last))
+        other = again.predictions(_replaced(again.batch, time, last))
         for path, along in time.outputs.items():
             if path not in other or shape_of(other[path]) != shape_of(base[path]):
                 return {"why": f"the shape of output{path} depends on later inputs"}
             moved.append((_changed(base[path], other[path], along, last), path, last))
+            later = max(later, change(base[path], other[path])) if strict else 1.0
+    if not later:
+        return {"why": "no output depends on this input"}
     relative, path, last = max(moved, key=lambda move: move[0])
     return {
         "dim": dim,
@@ -122,7 +126,7 @@ def _outputs(
         if t.layout is torch.strided and not t.is_nested and t.dtype.is_floating_point
     }
     try:
-        less = again.forward("eval", _changed_at(again.batch, shorter))
+        less = again.predictions(_changed_at(again.batch, shorter))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         raise_if_external(error)
         if strict:

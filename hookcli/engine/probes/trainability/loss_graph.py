@@ -25,6 +25,7 @@ TERMS, PROBABILITIES = "loss_terms", "loss_inputs"
 Node: TypeAlias = Any  # torch's own class for it is abstract
 
 _NLL = ("NllLossBackward0", "NllLoss2DBackward0")
+_CTC = "CtcLossBackward0"
 _LOGITS = "BinaryCrossEntropyWithLogitsBackward0"
 _BCE = "BinaryCrossEntropyBackward0"
 _LOSSES = (*_NLL, _LOGITS, _BCE)
@@ -107,7 +108,7 @@ class LossGraph(GraphWatcher):
         self._reported: set[Node] = set()
         found = 0
         for node in nodes_behind(start):
-            if node.name() not in _LOSSES and node.name() != _LOG_SOFTMAX:
+            if node.name() not in (*_LOSSES, _CTC, _LOG_SOFTMAX):
                 continue
             try:
                 found += self._loss(node, owners, calls)
@@ -194,6 +195,8 @@ def _probabilities(node: Node, *, in_model: bool) -> tuple[dict[str, Any], Node]
         return {"loss": "nll_loss", "gets": "softmax"}, given
     if name in _NLL and made != _LOG_SOFTMAX and _are_logits(node):
         return {"loss": "nll_loss", "gets": "logits"}, given
+    if name == _CTC and made != _LOG_SOFTMAX and _are_logits(node):
+        return {"loss": "ctc_loss", "gets": "softmax" if made == _SOFTMAX else "logits"}, given
     if name == _LOGITS and made in (_SIGMOID, _SOFTMAX):
         gets = "sigmoid" if made == _SIGMOID else "softmax"
         return {"loss": "binary_cross_entropy_with_logits", "gets": gets}, given
@@ -205,8 +208,11 @@ def _are_logits(loss: Node) -> bool:
 
     Some are positive, too.
     """
-    logs = loss._saved_self.detach()
-    dim = 1 if logs.dim() > 1 else 0
+    if loss.name() == _CTC:
+        logs, dim = loss._saved_log_probs.detach(), -1
+    else:
+        logs = loss._saved_self.detach()
+        dim = 1 if logs.dim() > 1 else 0
     apart = logs.double().logsumexp(dim).abs()
     return bool((logs > 0).any()) and bool((apart > _NOT_ONE).all())
 

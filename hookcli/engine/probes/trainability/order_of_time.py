@@ -14,6 +14,7 @@ import torch
 from hookcli.engine.probes.context import Requests, RerunContext, single
 from hookcli.engine.probes.determinism import change, compare
 from hookcli.engine.probes.rerun import Outputs, Rerun
+from hookcli.engine.probes.samples.batch_independence import has_time_first
 from hookcli.engine.probes.trainability.causality import causality, is_replaced
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.nested import argument_leaves
@@ -24,12 +25,18 @@ _LEAST = 3  # positions
 _EXACT = 1e-4  # relative to the largest value: sums in another order
 
 
-def _sequences(again: Rerun) -> list[tuple[str, int, int]]:
+def _time_of(again: Rerun) -> int:
+    """Return the dimension of time: 1, or 0 if the samples are in dimension 1."""
+    return 0 if has_time_first(again) else 1
+
+
+def _sequences(again: Rerun, time: int) -> list[tuple[str, int, int]]:
     """Return the inputs that may be sequences: path, dimension of time and length."""
     batch = again.batch
     found = []
     for path, tensor, _ in argument_leaves(batch.args, batch.kwargs):
-        dims = (1, 2) if tensor.dim() == 3 and tensor.is_floating_point() else (1,)
+        may_be_last = time == 1 and tensor.dim() == 3 and tensor.is_floating_point()
+        dims = (1, 2) if may_be_last else (time,)
         found += [
             (path, dim, int(tensor.shape[dim]))
             for dim in (dims if 2 <= tensor.dim() <= 3 else ())
@@ -42,7 +49,7 @@ def later(requests: Requests, context: RerunContext) -> list[Measurement]:
     """Measure how outputs depend on later positions of each input; the least of these counts."""
     again = context.again
     values: list[dict[str, Any]] = []
-    for path, dim, _ in _sequences(again):
+    for path, dim, _ in _sequences(again, _time_of(again)):
         value = causality(again, dim=dim, input=path, output=None, strict=True)
         if "why" not in value:
             values.append(value)
@@ -59,14 +66,14 @@ def effect(requests: Requests, context: RerunContext) -> list[Measurement]:
 
 
 def _effect(again: Rerun) -> dict[str, Any]:
-    base, other = again.twice()
-    lengths = {length for _, dim, length in _sequences(again) if dim == 1}
-    if compare(base, other)["differ"] or len(lengths) != 1:
+    time = _time_of(again)
+    lengths = {length for _, dim, length in _sequences(again, time) if dim == time}
+    if compare(*again.twice())["differ"] or len(lengths) != 1:
         return {"why": "no input is a sequence, or there are sequences of several lengths"}
-    (length,) = lengths
-    flipped = again.forward("eval", _reversed(again.batch, length))
+    (length,), base = lengths, again.base_predictions()
+    flipped = again.predictions(_reversed(again.batch, time, length))
     kinds = {
-        path: _kind(tensor, flipped.get(path), length)
+        path: _kind(tensor, flipped.get(path), time, length)
         for path, tensor in base.items()
         if tensor.dim() and tensor.is_floating_point() and not tensor.is_nested
     }
@@ -83,21 +90,21 @@ def _varies(again: Rerun, base: Outputs) -> bool:
 
     if any(len(torch.unique_consecutive(t, dim=0)) > 1 for t in base.values() if t.dim() > 1):
         return True
-    return bool(compare(base, again.forward("eval", map_batch(again.batch, rolled)))["differ"])
+    return bool(compare(base, again.predictions(map_batch(again.batch, rolled)))["differ"])
 
 
-def _reversed(batch: Batch, length: int) -> Batch:
+def _reversed(batch: Batch, time: int, length: int) -> Batch:
     def reverse(tensor: torch.Tensor) -> torch.Tensor:
-        fits = tensor.dim() > 1 and tensor.shape[1] == length
-        return tensor.flip(1) if fits else tensor
+        fits = tensor.dim() > 1 and tensor.shape[time] == length
+        return tensor.flip(time) if fits else tensor
 
     return map_batch(batch, reverse)
 
 
-def _kind(before: torch.Tensor, after: torch.Tensor | None, length: int) -> str:
+def _kind(before: torch.Tensor, after: torch.Tensor | None, time: int, length: int) -> str:
     """Return how an output changes when the positions are reversed."""
     if after is None or after.shape != before.shape:
         return "other"
-    if before.dim() > 1 and before.shape[1] == length:
-        return "moves" if change(before.flip(1), after) < _EXACT else "other"
+    if before.dim() > 1 and before.shape[time] == length:
+        return "moves" if change(before.flip(time), after) < _EXACT else "other"
     return "same" if change(before, after) < _EXACT else "other"

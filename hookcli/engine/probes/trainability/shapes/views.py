@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -99,11 +101,13 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
         return None
     before = tuple(int(size) for size in node._saved_self_sym_sizes)
     old, new = without_ones(before), without_ones(after)
+    if len(before) == len(after) and sorted(old) == sorted(new):
+        return (before, after) if old != new else None
     if len(before) == len(after):
-        return (before, after) if old != new and sorted(old) == sorted(new) else None
+        return (before, after) if _joins_parts(old, new) else None
     if _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new):
         return before, after
-    return None
+    return (before, after) if _joins_parts(old, new) else None
 
 
 def _mixed(node: Node) -> tuple[Shape, Shape] | None:
@@ -164,6 +168,24 @@ def _passes_by(short: Sequence[int], long: Sequence[int]) -> bool:
         return False
     (time, width), (heads, passed, depth) = short[-2:], long[-3:]
     return passed == time != heads and heads * depth == width and time not in {depth, width}
+
+
+def _joins_parts(old: Sequence[int], new: Sequence[int]) -> bool:
+    """Return whether a new dimension has the inner part of one and the outer part of the next one.
+
+    Such as [b, t, h d] that becomes [b h, t, d]: each of the new rows has parts of some of the `t`
+    positions. A view that splits dimensions, or joins whole ones to parts, has no such dimension.
+    """
+    ends = list(itertools.accumulate(old, operator.mul, initial=1))
+    start = 1
+    for size in new:
+        end = start * size
+        for before, at, after in zip(ends, ends[1:], ends[2:], strict=False):
+            inside = start < at < end and at % start == 0 and end % at == 0
+            if inside and before < start and after > end:
+                return True
+        start = end
+    return False
 
 
 _STATES = ("StackBackward0", "CudnnRnnBackward0")

@@ -447,6 +447,14 @@ _SENTENCES = {
         "`{what}` is true for tokens: attention ignores those and reads the padding",
         "compare with `==`; True means ignored",
     ),
+    "bound_of_log": _Sentence(
+        "`{what}` has the lower bound {other}, which an exp is always above: it is one for the log",
+        "limit the logarithm before exp, or give bounds of the deviation itself",
+    ),
+    "sum_of_shares": _Sentence(
+        "`{what}` is constant: a softmax sums to 1 over its own dimension",
+        "sum over the other dimension, or remove one of the two",
+    ),
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
@@ -83,6 +84,9 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each list that has one module several times."""
     found = rows_with(report, REPEATED, "place")
     for name, value in found:
+        if "beside" in value:
+            yield _shared_part(name, value)
+            continue
         count, among = value["entries"], value.get("of", value["entries"])
         which = f"the {count} entries" if count == among else f"{count} of the {among} entries"
         message = (
@@ -95,6 +99,20 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
         )  # fmt: skip
     if not found:
         yield _passed(report, REPEATED, "no list multiplies a new module")
+
+
+def _shared_part(name: str, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the note on a part that the entries of a list share, although others are their own."""
+    entry, _, part = name.rpartition(".")
+    count, of = value["entries"], entry.rpartition(".")[0]
+    message = (
+        f"the {count} entries of '{of}' share one '{part}', although each has its own "
+        f"'{value['beside']}'"
+    )
+    return RuleFinding(
+        "fail", name, "shared part", message, count, 1, value["place"], severity="note",
+        advice=f"make '{part}' anew for each entry, unless they are to share its parameters",
+    )  # fmt: skip
 
 
 def _settings(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -186,7 +204,8 @@ REPEAT = Rule(
     "files of the user. A list with one new object that is multiplied, as in [nn.Linear(4, 4)] * "
     "3, has the same object in each entry. If entries in a row of an nn.ModuleList or "
     "nn.Sequential are one module with parameters, that is a note: layers may share their "
-    "parameters on purpose.",
+    "parameters on purpose. So is a part with parameters that all entries have together, if they "
+    "have other parts of their own.",
     formula="the entries of nn.ModuleList([Layer()] * n) are one module",
     source="yaoppeng/U-Net_v2#10",
     fails="self.convs = nn.ModuleList([nn.Conv2d(8, 8, 3)] * 4)",

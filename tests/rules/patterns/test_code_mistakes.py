@@ -873,6 +873,34 @@ CODE = {
         "out = encoder(x, src_key_padding_mask=tokens != PAD)",
         "out = encoder(x, src_key_padding_mask=tokens == PAD)",
     ),
+    "bound_of_log": (
+        """
+        class Policy:
+            def __init__(self, std_min=-5.0, std_max=2.0):
+                self.std_min, self.std_max = std_min, std_max
+            def forward(self, x):
+                std = torch.exp(self.head(x))
+                std = torch.clamp(std, self.std_min, self.std_max)
+                return std
+        """,
+        """
+        class Policy:
+            def __init__(self, low=-5.0, high=2.0, std_min=0.01):
+                self.low, self.high, self.std_min = low, high, std_min
+            def forward(self, x):
+                log_std = torch.clamp(self.head(x), self.low, self.high)
+                std = torch.exp(log_std)
+                std = torch.clamp(std, self.std_min, 5.0)
+                return std.clamp(min=1e-3)
+        """,
+    ),
+    "sum_of_shares": (
+        "att = torch.sum(torch.softmax(energy, dim=-1), dim=-1)",
+        """
+        att = torch.sum(torch.softmax(energy, dim=-1), dim=-2)
+        assert torch.allclose(energy.softmax(-1).sum(-1), ones)
+        """,
+    ),
 }
 
 

@@ -232,6 +232,37 @@ def test_a_list_that_multiplies_a_new_module_is_a_note():
     assert found(Several()) == []
 
 
+class Block(nn.Module):
+    def __init__(self, feed):
+        super().__init__()
+        self.first, self.feed = nn.Linear(8, 8), feed
+
+    def forward(self, x):
+        return self.feed(torch.relu(self.first(x)))
+
+
+class SharesFeed(Multiplied):
+    def __init__(self):
+        super().__init__()
+        feed = nn.Linear(8, 8)
+        self.layers = nn.ModuleList([Block(feed) for _ in range(3)])
+
+
+class OwnFeeds(Multiplied):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(nn.Linear(8, 8)) for _ in range(3)])
+
+
+def test_a_part_that_all_entries_of_a_list_share_is_a_note():
+    (row,) = found(SharesFeed())
+    assert (row.rule, row.severity, row.target) == ("repeated_module", "note", "layers.0.feed")
+    assert row.message == (
+        "the 3 entries of 'layers' share one 'feed', although each has its own 'first'"
+    )
+    assert found(OwnFeeds()) == []
+
+
 def test_results_of_modules_that_nothing_uses_are_found():
     rows = [(row.severity, row.message.split(" at ")[0]) for row in found(LostModules())]
     assert rows == [

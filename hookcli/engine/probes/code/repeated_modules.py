@@ -65,6 +65,29 @@ def repeated(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int, int
                 yield path, len(longest), len(inside)
 
 
+def partly_shared(root: nn.Module | None, kind: type) -> Iterator[tuple[str, int, str]]:
+    """Yield the part that all entries of a list have together, although others are their own.
+
+    With it, yield the number of entries, and the name of a part that each entry has for itself.
+    """
+    for name, module in module_tree.named(root) if root is not None else ():
+        if type(module) is not kind:
+            continue
+        for path, inside in _lists(name, module):
+            if len(inside) < 2 or len({type(one) for one in inside}) > 1 or None in inside:
+                continue
+            parts = [one._modules for one in inside if one is not None]
+            shared: list[str] = []
+            own: list[str] = []
+            for part, first in parts[0].items():
+                others = {id(one.get(part)) for one in parts}
+                if has_parameters(first):
+                    (shared if others == {id(first)} else own).append(part)
+            for part in shared if own else ():
+                if not any(word in part.lower() for word in _SHARED):
+                    yield f"{path}.0.{part}", len(inside), own[0]
+
+
 def _lists(name: str, module: nn.Module) -> Iterator[tuple[str, list[nn.Module | None]]]:
     """Yield the lists of modules in a module, and in its lists and dicts, with their entries."""
     for key, child in module._modules.items():

@@ -42,7 +42,12 @@ from hookcli.engine.probes.code.position_code import (
     sliced_by_batch,
     squeezes,
 )
-from hookcli.engine.probes.code.repeated_modules import has_parameters, multiplied, repeated
+from hookcli.engine.probes.code.repeated_modules import (
+    has_parameters,
+    multiplied,
+    partly_shared,
+    repeated,
+)
 from hookcli.engine.probes.code.unread_settings import unread_settings
 from hookcli.engine.probes.code.user_source import (
     OwnText,
@@ -167,6 +172,10 @@ class UserCode(ProbeWatcher):
             for place in multiplied(made) if isinstance(made, FunctionType) else ():
                 for name, count, of in islice(repeated(self._root, kind), _MOST):
                     self._add(REPEATED, name, {"entries": count, "of": of, "place": place})
+            if isinstance(made, FunctionType) and is_own(made):
+                place = shown_line(made, made.__code__.co_firstlineno)
+                for name, count, beside in islice(partly_shared(self._root, kind), _MOST):
+                    self._add(REPEATED, name, {"entries": count, "beside": beside, "place": place})
         own = OwnText()
         for kind, name in self._kinds.items() if SETTINGS in self._probes else ():
             for unread in unread_settings(kind, own):

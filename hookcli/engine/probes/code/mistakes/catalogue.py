@@ -121,6 +121,8 @@ SEARCHES: dict[str, Search] = {
     "worse_kept": formulas.worse_values_kept,
     "count_by_batches": formulas.counts_by_batches,
     "inverted_padding": formulas.inverted_padding,
+    "bound_of_log": formulas.bounds_of_logarithms,
+    "sum_of_shares": formulas.sums_of_shares,
 }
 
 
@@ -148,6 +150,8 @@ _NAMED = {
     "rising_actor": "actor|policy",
     "swapped_values": "att",
     "implicit_softmax": "softmax",
+    "bound_of_log": r"\bexp\b",
+    "sum_of_shares": "softmax",
 }
 
 

@@ -26,6 +26,7 @@ _BEST = {"best", "min", "max", "lowest", "highest"}
 _OF_ENTROPY = (
     r"((\w+\.)?\w*(coef|coeff|beta|weight|alpha|scale)\w* \* )?(\w+\.)?entropy(\.mean\(\))?"
 )
+_NEGATED = r"entropy = -|entropy\w* \*= -"
 _ADVANTAGES = {"adv", "advs", "advantage", "advantages"}
 _VALUES = {"val", "vals", "value", "values", "v", "state"}
 
@@ -121,8 +122,7 @@ def entropies_added(code: SearchedCode) -> Iterator[Mistake]:
         for policy, entropy in (terms, terms[::-1]):
             of_policy = re.fullmatch(r"(self\.)?(\w+_)?(pg|policy|actor|pi)_?loss", policy)
             added = re.fullmatch(_OF_ENTROPY, entropy)
-            negated = re.search(r"entropy = -|entropy\w* \*= -", ast.unparse(code.tree))
-            if of_policy and added and not negated:
+            if of_policy and added and not re.search(_NEGATED, ast.unparse(code.tree)):
                 yield Mistake(text_of(node), node.lineno)
 
 
@@ -377,3 +377,90 @@ def _tells_tokens(node: ast.expr) -> bool:
     zero = isinstance(other, ast.Constant) and other.value == 0
     padding = any("pad" in name.lower() for name in names_in(other))
     return isinstance(node.ops[0], ast.NotEq) and (zero or padding)
+
+
+def bounds_of_logarithms(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield limits of the result of exp whose lower bound is negative, as that of a logarithm."""
+    for block in code.blocks:
+        exponentials: dict[str, str] = {}
+        for node in block:
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            if target is None or value is None:
+                continue
+            name = text_of(target)
+            given = _limited(value)
+            if given is not None:
+                limited, bound = given
+                made = limited if called(limited) == "exp" else None
+                text = text_of(made) if made is not None else exponentials.get(text_of(limited))
+                number = _number(code, bound)
+                if text and number is not None and number < 0:
+                    yield Mistake(short(value), node.lineno, f"{number:g}")
+            exponentials.pop(name, None)
+            if called(value) == "exp":
+                exponentials[name] = text_of(value)
+
+
+def _limited(value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Return what a clamp limits, and its lower bound."""
+    if not isinstance(value, ast.Call) or called(value) not in {"clamp", "clip", "clamp_"}:
+        return None
+    owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+    of_torch = owner is None or (isinstance(owner, ast.Name) and owner.id in {"torch", "np"})
+    given = [*(() if of_torch or owner is None else (owner,)), *value.args]
+    bounds = given[1:2] + [one.value for one in value.keywords if one.arg == "min"]
+    return (given[0], bounds[0]) if given and bounds else None
+
+
+def _number(code: SearchedCode, bound: ast.expr) -> float | None:
+    """Return a number, or that of a name of which all assignments and defaults are one number."""
+    try:
+        return float(ast.literal_eval(bound))
+    except (TypeError, ValueError):
+        pass
+    if not isinstance(bound, ast.Name | ast.Attribute):
+        return None
+    name = bound.id if isinstance(bound, ast.Name) else bound.attr
+    found = set()
+    for function in code.functions:
+        arguments = [*function.args.args, *function.args.kwonlyargs]
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        for argument, default in zip(reversed(arguments), reversed(defaults), strict=False):
+            if argument.arg == name and default is not None:
+                found.add(text_of(default))
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        assigned = "" if target is None else text_of(target).removeprefix("self.")
+        if assigned == name != text_of(node.value):
+            found.add(text_of(node.value))
+    try:
+        return float(ast.literal_eval(found.pop())) if len(found) == 1 else None
+    except (TypeError, ValueError, SyntaxError):
+        return None
+
+
+def sums_of_shares(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums and means of a softmax over its own dimension, which are constant."""
+    for call in code.all(ast.Call):
+        if called(call) not in {"sum", "mean"}:
+            continue
+        given = _over(call)
+        inner = None if given is None else given[0]
+        if given is None or not isinstance(inner, ast.Call) or called(inner) != "softmax":
+            continue
+        shares = _over(inner)
+        parent = code.parents.get(id(call))
+        is_test = isinstance(parent, ast.Compare | ast.Assert | ast.Call)
+        if shares is not None and shares[1] == given[1] and not is_test:
+            yield Mistake(short(call), call.lineno)
+
+
+def _over(call: ast.Call) -> tuple[ast.expr, str] | None:
+    """Return what a reduction or a softmax gets, and the dimension."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    modules = {"torch", "F", "nn", "functional"}
+    of_module = owner is None or text_of(owner).rpartition(".")[2] in modules
+    given = [*(() if of_module or owner is None else (owner,)), *call.args]
+    dims = given[1:2] + [one.value for one in call.keywords if one.arg in {"dim", "axis"}]
+    return (given[0], text_of(dims[0])) if given and dims else None

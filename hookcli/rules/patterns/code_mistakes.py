@@ -455,6 +455,27 @@ _SENTENCES = {
         "`{what}` is constant: a softmax sums to 1 over its own dimension",
         "sum over the other dimension, or remove one of the two",
     ),
+    "wrong_side": _Sentence(
+        "`{what}` puts the value of each step at its own place, not at that of the next step",
+        "pad at the beginning: the first step has none before it",
+    ),
+    "unread_end": _Sentence(
+        "`{what}` adds the value of the next state at the end of an episode too: nothing reads "
+        "`{other}`",
+        "multiply the value of the next state by `1 - {other}`",
+    ),
+    "unread_train_mask": _Sentence(
+        "`{what}` is over all nodes, those of the test too: `{other}` is read by measures only",
+        "index outputs and labels with `{other}`",
+    ),
+    "size_of_other_split": _Sentence(
+        "`{what}` in `{other}` divides by the size of data that the loop does not go over",
+        "divide by the size of the data of the loop",
+    ),
+    "count_of_last_batch": _Sentence(
+        "`{what}` divides the hits of the last batch by the size of all data",
+        "count the hits in the loop",
+    ),
 }
 
 

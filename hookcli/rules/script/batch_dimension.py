@@ -32,8 +32,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         first = layers[row.name]
         read = "batch" if first else "time"
         message = (
-            f"'{row.name}' ({row.type}) reads dimension 0 of its input {shape} as {read}, but the "
-            f"loss has {samples:,} targets: one for each index of dimension {int(first)}"
+            f"'{row.name}' ({row.type}) reads dimension 0 of its input {shape} as {read}, but "
+            + (
+                f"the batches of the DataLoader have {samples:,} samples: those of dimension "
+                if known[0].get("of") == "loader"
+                else f"the loss has {samples:,} targets: one for each index of dimension "
+            )
+            + f"{int(first)}"
         )
         yield RuleFinding(
             "fail", row.name or "", "batch_first", message, shape[0], samples,
@@ -68,8 +73,9 @@ RULE = Rule(
     says="recurrent and attention layers get a sequence in the dimension that they read as time",
     computes="Compares the inputs of RNN, LSTM, GRU and MultiheadAttention with the targets of the "
     "loss. Fails if the loss has one target for each index of the dimension that the layer reads "
-    "as time, and the other one, which it reads as the batch, has another size above 1. A loss "
-    "with a target for each place of a sequence is not judged.",
+    "as time, and the other one, which it reads as the batch, has another size above 1. If "
+    "the loss has a target for each place of a sequence, the number of samples is that of the "
+    "batches of a DataLoader.",
     formula="size(batch dimension) = targets, if size(time dimension) != size(batch dimension)",
     source="torch.nn.LSTM, torch.nn.TransformerEncoderLayer: batch_first is False by default",
     fails="nn.LSTM(4, 24) that gets [50, 10, 4], with 50 labels",

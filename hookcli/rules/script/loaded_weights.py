@@ -70,10 +70,21 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
             "fail", target_of(fact), "own", message, fact.count, 0, fact.place,
             advice=advice,
         )  # fmt: skip
+    for fact in facts_of(report, "unused_model"):
+        found = True
+        kind, of = fact.values["type"], fact.values["of"]
+        message = (
+            f"weights are loaded into '{fact.target}' ({kind}), which never runs: another {kind}, "
+            f"'{of}', is trained from its initialization"
+        )
+        yield RuleFinding(
+            "fail", target_of(fact), "unused", message, fact.count, 0, fact.place,
+            advice="load the weights into the model that is trained",
+        )  # fmt: skip
     if not found:
         yield without_findings(
             report,
-            ("loaded", "overwritten", "own_tensors"),
+            ("loaded", "overwritten", "own_tensors", "unused_model"),
             "the weights that were loaded have arrived",
             "no weights were loaded",
         )
@@ -90,7 +101,9 @@ RULE = Rule(
     "that were left out are keys of the checkpoint with another beginning, such as 'module.'. A "
     "head that is replaced, whose keys are others, passes. Fails too if the largest weights that "
     "were loaded are unlike those that the first step trains: their values are not correlated; or "
-    "if the state that is loaded has the memory of the model's own parameters.",
+    "if the state that is loaded has the memory of the model's own parameters; or if the model "
+    "that gets the weights never runs, and another one of its class, which gets none, is trained "
+    "later.",
     formula="parameters with a key in the state_dict > 0, and no key = prefix + parameter",
     source="torch.nn.Module.load_state_dict: with strict=False, keys that do not fit are ignored",
     fails="the checkpoint of a model in DataParallel or Lightning: each key begins with 'module.' "

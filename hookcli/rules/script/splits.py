@@ -8,7 +8,7 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("overlapping_split",)
+_KINDS = ("overlapping_split", "unused_split")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -32,7 +32,16 @@ def _overlapping(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-_SENTENCES = {"overlapping_split": _overlapping}
+def _unused(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"'{fact.target}' is never iterated over: '{values['of']}', which is trained on, is passed "
+        f"as '{values['called']}'",
+        f"pass '{fact.target}'",
+    )
+
+
+_SENTENCES = {"overlapping_split": _overlapping, "unused_split": _unused}
 
 RULE = Rule(
     name="separate_splits",
@@ -43,7 +52,9 @@ RULE = Rule(
     computes="Compares the indices of a DataLoader that no step follows, and whose name tells that "
     "it is for a validation or a test, with those of the last one that steps followed. Fails if "
     "both are of one data set, by torch.utils.data.Subset or SubsetRandomSampler, and share an "
-    "index. What has the same values in two data sets is not known.",
+    "index; or if the loader of the training is iterated over under a name of held-out data, "
+    "and one that has such a name never is. What has the same values in two data sets is not "
+    "known.",
     formula="indices(training) and indices(validation) are disjoint",
     source="ratschlab/aestetik#12; torch.utils.data.random_split",
     fails="train, val = random_split(data, [90, 30]); DataLoader(data, shuffle=True)",

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import default_collate
 
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
 from hookcli.models import module_tree, places
@@ -45,10 +46,18 @@ class LabelClasses(Observer):
 
     kinds = ("single_class", "padding")
     before = {"backward": "backward"}  # noqa: RUF012
+    after = {"iterate": "iterated"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self._batch_size: int | None = None  # of the DataLoader that was iterated over last
         self._lines: dict[Any, _Line] = {}
+
+    def iterated(self, call: TorchCall) -> None:
+        """Note how many samples a loader puts together, in dimension 0 of what it returns."""
+        loader = call.argument(0, "self")
+        is_usual = loader.collate_fn is default_collate
+        self._batch_size = loader.batch_size if is_usual else None
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
@@ -97,8 +106,13 @@ class LabelClasses(Observer):
             self._look_for_padding(found[0], target, known)
 
     def _note_samples(self, target: torch.Tensor) -> None:
-        """Note how many samples the targets have, for the layers along a sequence."""
-        if not (target.dim() == 1 or (target.dim() == 2 and target.shape[1] == 1)):
+        """Note how many samples the targets have, for the layers along a sequence.
+
+        Targets of each place of a sequence have the samples of a DataLoader's batches.
+        """
+        is_alone = target.dim() == 1 or (target.dim() == 2 and target.shape[1] == 1)
+        of_loader = target.dim() > 1 and target.shape[0] == self._batch_size
+        if not is_alone and not of_loader:
             return
         for root in self.seen.roots.values():
             if not root.recent or root.is_part:
@@ -110,6 +124,7 @@ class LabelClasses(Observer):
             }
             if layers:
                 value = {"samples": int(target.shape[0]), "layers": layers}
+                value |= {} if is_alone else {"of": "loader"}
                 root.measured.append(Measurement(SAMPLES, "", None, value, None))
 
     def _look_for_padding(self, node: Node, target: torch.Tensor, known: _Line) -> None:

@@ -17,6 +17,7 @@ from hookcli.training.observers.observer import Observer, variable_of
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
+from hookcli.training.source.frame_source import user_frame
 
 _MOST_KEYS = 100_000
 _LOADS = 32
@@ -28,13 +29,15 @@ _ALIKE = 0.3  # for unrelated values of 64 elements, it is below that in 98 % of
 class LoadedWeights(Observer):
     """Counts the parameters that `load_state_dict(strict=False)` has loaded, and that stay so."""
 
-    kinds = ("loaded", "overwritten", "own_tensors")
+    kinds = ("loaded", "overwritten", "own_tensors", "unused_model")
     after = {"load_state_dict": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._loads: list[_Load] = []
         self._stepped = False
+        self._models: list[_Model] = []
+        self._optimizers: set[int] = set()  # ids of those that have stepped
 
     def loaded(self, call: TorchCall) -> None:
         """Note how many parameters were loaded, if keys were left over; keep some values."""
@@ -43,6 +46,8 @@ class LoadedWeights(Observer):
         missing = getattr(call.result, "missing_keys", None)
         unexpected = getattr(call.result, "unexpected_keys", None)
         module, given = call.argument(0, "self"), call.argument(1, "state_dict")
+        if isinstance(module, nn.Module) and len(self._models) < _LOADS:
+            self._models.append(_Model.of(module, given, call))
         # Before the first step, a library may have a reason to load a model's own state.
         judged = self._stepped or places.is_user(call.frame.f_code.co_filename)
         if judged and isinstance(module, nn.Module) and _has_own(module, given):
@@ -78,23 +83,21 @@ class LoadedWeights(Observer):
         module = call.argument(0, "self")
         if not isinstance(module, nn.Module) or len(self._loads) >= _LOADS:
             return
-        weights = [
-            p
-            for p in module.parameters()
-            if p.dim() > 1 and p.is_floating_point() and not p.is_meta and type(p) is nn.Parameter
-        ]
-        weights.sort(key=lambda p: -p.numel())
-        kept = [(weakref.ref(p), _values(p)) for p in weights[:_WEIGHTS]]
+        weights = _largest(module)
+        kept = [(weakref.ref(p), _values(p)) for p in weights]
         if kept:
             name = variable_of(module, call.frame) or type(module).__name__
             place = places.of_frame(call.frame)
             # A module that is loaded twice has the values of the second time.
-            ids = {id(p) for p in weights[:_WEIGHTS]}
+            ids = {id(p) for p in weights}
             self._loads = [one for one in self._loads if one.ids.isdisjoint(ids)]
             self._loads.append(_Load(name, place, kept, ids))
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the weights that a first step trains with those that were loaded."""
+        if self._models and id(optimizer) not in self._optimizers:
+            self._look_for_others(records)
+        self._optimizers.add(id(optimizer))
         self._stepped = True
         if not self._loads:
             return
@@ -108,6 +111,75 @@ class LoadedWeights(Observer):
                 self.facts.add(
                     "overwritten", load.name, load.place, record=record, weights=len(alike)
                 )
+
+    def _look_for_others(self, records: Sequence[Record]) -> None:
+        """Note the loaded models of whose class another one is trained, with other weights."""
+        with torch.no_grad(), disable_current_modes():
+            for one in self._models:
+                for record in records:
+                    root = record.root.root
+                    alike = type(root) is one.kind and _shapes(root) == one.shapes
+                    if not alike or root is one.module():
+                        continue
+                    pairs = zip(_largest(root), one.values, strict=False)
+                    likeness = [_likeness(p, before) for p, before in pairs if p.numel()]
+                    shares = any(p.data_ptr() == one.source for p in root.parameters())
+                    if likeness and max(likeness) < _ALIKE and not shares:
+                        one.trained = record.root.name
+
+    def finish(self) -> None:
+        """Add the models that were loaded and never ran, if another one is trained instead."""
+        ran = [root.root for root in self.seen.roots.values()]
+        for one in self._models:
+            if one.trained and not any(root is one.module() for root in ran):
+                self.facts.add(
+                    "unused_model", one.name, one.place, type=one.kind.__name__, of=one.trained
+                )
+
+
+@dataclass(slots=True, eq=False)
+class _Model:
+    """A model that got weights, with some values of the largest ones.
+
+    `source` is the memory of the first weight that it got. `trained` names another model of the
+    class, with other weights, that is trained.
+    """
+
+    name: str
+    place: str | None
+    kind: type
+    module: weakref.ref[nn.Module]
+    source: int
+    shapes: list[tuple[int, ...]]
+    values: list[torch.Tensor]
+    trained: str = ""
+
+    @classmethod
+    def of(cls, module: nn.Module, given: Any, call: TorchCall) -> _Model:
+        """Return the model that a call of load_state_dict loads into."""
+        first = next((v for v in dict(given).values() if isinstance(v, torch.Tensor)), None)
+        plain = first is not None and not first.is_meta and first.layout is torch.strided
+        source = first.data_ptr() if first is not None and plain else 0
+        name = variable_of(module, call.frame) or type(module).__name__
+        place = places.of_frame(user_frame(call.frame))
+        values = [_values(p) for p in _largest(module)]
+        reference, shapes = weakref.ref(module), _shapes(module)
+        return cls(name, place, type(module), reference, source, shapes, values)
+
+
+def _shapes(module: nn.Module) -> list[tuple[int, ...]]:
+    """Return the shapes of a module's parameters."""
+    return [tuple(p.shape) for p in module.parameters()]
+
+
+def _largest(module: nn.Module) -> list[nn.Parameter]:
+    """Return the largest weights of a module."""
+    weights = [
+        p
+        for p in module.parameters()
+        if p.dim() > 1 and p.is_floating_point() and not p.is_meta and type(p) is nn.Parameter
+    ]
+    return sorted(weights, key=lambda p: -p.numel())[:_WEIGHTS]
 
 
 def _has_own(module: nn.Module, given: Any) -> bool:

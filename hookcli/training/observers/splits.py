@@ -1,13 +1,18 @@
-"""Samples that a script trains on and that its validation or test loader has too."""
+"""Samples that a script trains on and that its validation or test loader has too.
+
+A validation may also go over the loader of the training, while its own one is never used.
+"""
 
 from __future__ import annotations
 
 import re
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
-from torch.utils.data import Subset
+from torch.utils.data import DataLoader, Subset
 
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer, variable_of
@@ -16,13 +21,14 @@ from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
 _MOST = 1 << 21  # samples of a data set
+_DEEPEST = 8  # functions that run, from the innermost
 _HELD_OUT = re.compile(r"val|test|dev|eval|hold|held")
 
 
 class Splits(Observer):
     """Compares the samples of a loader without steps with those of the last one with steps."""
 
-    kinds = ("overlapping_split",)
+    kinds = ("overlapping_split", "unused_split")
     after = {"iterate": "iterated"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -32,22 +38,38 @@ class Splits(Observer):
         self._names: weakref.WeakKeyDictionary[Any, tuple[str, str | None]]
         self._names = weakref.WeakKeyDictionary()
         self._compared: set[tuple[int, int]] = set()
+        self._iterated: set[int] = set()  # ids of loaders
+        self._held_out: _HeldOut | None = None  # the loader of the training under another name
 
     def iterated(self, call: TorchCall) -> None:
         """Compare the samples of the loader before with those of the last training."""
         self._compare()
         loader, frame = call.argument(0, "self"), user_frame(call.frame)
         self._last = weakref.ref(loader)
+        self._iterated.add(id(loader))
         if loader not in self._names:
             self._names[loader] = variable_of(loader, frame) or "", places.of_frame(frame)
+        elif self._held_out is None and self._trained is not None and self._trained() is loader:
+            # The name that the function itself has for it.
+            own = {} if frame is None else frame.f_locals
+            name = next((name for name, value in own.items() if value is loader), "")
+            if _HELD_OUT.search(name.lower()) and name != self._names[loader][0]:
+                self._held_out = _HeldOut(
+                    name, _caller_place(frame), self._names[loader][0], _other_loaders(frame)
+                )
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that the loader that runs is one of the training."""
         self._trained = self._last
 
     def finish(self) -> None:
-        """Compare the last loader."""
+        """Compare the last loader, and look for one that was never used."""
         self._compare()
+        known = self._held_out
+        for name, number in () if known is None else known.others:
+            if known is not None and number not in self._iterated:
+                self.facts.add("unused_split", name, known.place, of=known.of, called=known.name)
+                return
 
     def _compare(self) -> None:
         trained, other = (None if r is None else r() for r in (self._trained, self._last))
@@ -68,6 +90,41 @@ class Splits(Observer):
         if both:
             own = self._names.get(trained, ("", None))[0]
             self.facts.add("overlapping_split", name, place, of=own, samples=both, all=len(theirs))
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """An iteration over the loader of the training, under a name of held-out data.
+
+    `of` is its name in the training. `others` are loaders of held-out data that the functions which
+    run have: their names and ids.
+    """
+
+    name: str
+    place: str | None
+    of: str
+    others: list[tuple[str, int]]
+
+
+def _caller_place(frame: FrameType | None) -> str | None:
+    """Return the line that calls the function of a frame."""
+    outer = user_frame(None if frame is None else frame.f_back)
+    return places.of_frame(outer or frame)
+
+
+def _other_loaders(frame: FrameType | None) -> list[tuple[str, int]]:
+    """Return the loaders of held-out data among the variables of the functions that run."""
+    found: list[tuple[str, int]] = []
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        found += [
+            (name, id(value))
+            for name, value in list(frame.f_locals.items())
+            if _HELD_OUT.search(name.lower()) and isinstance(value, DataLoader)
+        ]
+        frame = frame.f_back
+    return found
 
 
 def _whole(data: Any) -> Any:

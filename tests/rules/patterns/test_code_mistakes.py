@@ -894,6 +894,104 @@ CODE = {
                 return std.clamp(min=1e-3)
         """,
     ),
+    "wrong_side": (
+        "alphas_prev = F.pad(alphas_cumprod[:-1], (0, 1), value=1.0)",
+        """
+        alphas_prev = F.pad(alphas_cumprod[:-1], (1, 0), value=1.0)
+        alphas_next = F.pad(alphas_cumprod[1:], (0, 1), value=0.0)
+        last_prev = torch.cat([torch.ones(1), alphas_cumprod[:-1]])
+        """,
+    ),
+    "unread_end": (
+        """
+        def loss(self, batch):
+            states, rewards, following, dones = batch
+            dones = torch.tensor(dones)
+            following = self.target(following).max(1)[0]
+            wanted = rewards + self.gamma * following
+            return F.mse_loss(self.net(states), wanted.detach())
+        """,
+        """
+        def loss(self, batch):
+            states, rewards, following, dones = batch
+            dones = torch.tensor(dones)
+            following = self.target(following).max(1)[0]
+            following[dones] = 0
+            wanted = rewards + self.gamma * following
+            return F.mse_loss(self.net(states), wanted.detach())
+
+        def bandit(self, batch):
+            states, rewards, dones = batch
+            return rewards + self.bonus
+        """,
+    ),
+    "unread_train_mask": (
+        """
+        def train(model, data, labels, train_mask, optimizer):
+            for epoch in range(9):
+                out = model(data)
+                loss = F.cross_entropy(out, labels)
+                loss.backward()
+                optimizer.step()
+                evaluate(model, labels, train_mask)
+        """,
+        """
+        def train(model, data, labels, train_mask, optimizer):
+            for epoch in range(9):
+                out = model(data)
+                loss = F.cross_entropy(out[train_mask], labels[train_mask])
+                loss.backward()
+                optimizer.step()
+                evaluate(model, labels, train_mask)
+
+        def step(model, data, train_mask):
+            loss = loss_of(model(data), train_mask)
+            loss.backward()
+        """,
+    ),
+    "size_of_other_split": (
+        """
+        def train(net, trainloader):
+            total = 0
+            for x, y in trainloader:
+                total += step(net, x, y)
+            return total / len(testloader.dataset)
+        """,
+        """
+        def train(net, trainloader, testloader):
+            total = 0
+            for x, y in trainloader:
+                total += step(net, x, y)
+            total /= len(trainloader.dataset)
+            hits = 0
+            for x, y in testloader:
+                hits += (net(x).argmax(1) == y).sum()
+            return total, hits / len(testloader.dataset)
+
+        def evaluate(net, loader):
+            total = 0
+            for x, y in loader:
+                total += step(net, x, y)
+            return total / len(loader.dataset)
+        """,
+    ),
+    "count_of_last_batch": (
+        """
+        for x, y in loader:
+            out = model(x)
+        hits = (out.argmax(1) == y).float().sum()
+        share = (hits / len(data)).item()
+        """,
+        """
+        for x, y in loader:
+            out = model(x)
+        hits = (out.argmax(1) == y).float().sum()
+        share = (hits / len(y)).item()
+        whole = model(inputs)
+        right = (whole.argmax(1) == labels).float().sum()
+        share = right / len(data)
+        """,
+    ),
     "sum_of_shares": (
         "att = torch.sum(torch.softmax(energy, dim=-1), dim=-1)",
         """

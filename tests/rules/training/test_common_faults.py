@@ -679,6 +679,40 @@ def test_samples_that_are_trained_on_are_not_held_out(loaders_of, words):
     assert [one.startswith(words) for one in found] == ([True] if words else [])
 
 
+def validated_on(name):
+    """A training whose validation goes over one of its loaders, and a second measure over `all`."""
+
+    def train():
+        torch.manual_seed(0)
+        x = torch.randn(64, 10)
+        data = TensorDataset(x, x[:, :3].argmax(1))
+        train_loader, val_loader = DataLoader(data, 16), DataLoader(Subset(data, range(8)), 8)
+        model = Model(3)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+        def validate(val_loader):
+            with torch.no_grad():
+                return sum(F.cross_entropy(model(x), y).item() for x, y in val_loader)
+
+        for _ in range(3):
+            for x, y in train_loader:
+                optimizer.zero_grad()
+                F.cross_entropy(model(x), y).backward()
+                optimizer.step()
+            validate(train_loader)
+            if name == "both":
+                validate(val_loader)
+
+    return train
+
+
+def test_a_validation_over_the_loader_of_the_training():
+    [message] = findings(judged(validated_on("train_loader")), "separate_splits")
+    assert message.startswith("'val_loader' is never iterated over: 'train_loader', which is tra")
+    found = findings(judged(validated_on("both")), "separate_splits")
+    assert not any("is never iterated over" in one for one in found)
+
+
 # Targets without a relation to the inputs, and steps that are too large or too small
 
 

@@ -661,6 +661,29 @@ def test_a_batch_in_the_dimension_of_time_is_named():
     assert found(along(True), "batch_dimension") == []
 
 
+class Places(Sequences):
+    def forward(self, x):
+        return self.out(self.rnn(x)[0]).transpose(1, 2)
+
+
+def test_the_batches_of_a_loader_tell_the_dimension_of_samples():
+    def along(batch_first):
+        def train():
+            data = TensorDataset(torch.randn(64, 6, 4), torch.randint(0, 3, (64, 6)))
+            net = Places(batch_first=batch_first)
+            optimizer = torch.optim.Adam(net.parameters())
+            for x, y in DataLoader(data, 16):
+                optimizer.zero_grad()
+                F.cross_entropy(net(x), y).backward()
+                optimizer.step()
+
+        return train
+
+    [message] = found(along(False), "batch_dimension")
+    assert "but the batches of the DataLoader have 16 samples: those of dimension 0" in message
+    assert found(along(True), "batch_dimension") == []
+
+
 # Copies, and what is frozen
 
 

@@ -805,6 +805,42 @@ def test_weights_that_are_initialized_again_after_they_were_loaded():
         assert findings(of(change), "loaded_weights") == []
 
 
+def test_weights_that_are_loaded_into_a_model_that_never_runs():
+    def small():
+        return nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4))
+
+    def of(use):
+        def train():
+            saved = {name: tensor.clone() for name, tensor in small().state_dict().items()}
+            net, other = small(), small()
+            use(net, other, saved)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(torch.randn(8, 16)).square().mean().backward()
+                optimizer.step()
+
+        return findings(judged(train), "loaded_weights")
+
+    [message] = of(lambda net, other, saved: other.load_state_dict(saved))
+    assert message.startswith("weights are loaded into 'other' (Sequential), which never runs: ano")
+
+    def teacher(net, other, saved):
+        other.load_state_dict(saved)
+        other(torch.randn(8, 16))
+
+    def in_parts(net, other, saved):
+        other.load_state_dict(saved)
+        for mine, loaded in zip(net, other, strict=True):
+            mine.load_state_dict(loaded.state_dict())
+
+    def copied(net, other, saved):
+        other.load_state_dict(net.state_dict())
+
+    for use in (teacher, in_parts, copied, lambda net, other, saved: net.load_state_dict(saved)):
+        assert of(use) == []
+
+
 # What was looked at
 
 

@@ -19,6 +19,7 @@ from hookcli.engine.probes.code.mistakes import (
     segmentation,
     statements,
     sums,
+    unread,
 )
 from hookcli.engine.probes.code.mistakes.searched_code import Mistake, Search, SearchedCode
 from hookcli.engine.probes.code.user_source import parsed
@@ -123,6 +124,11 @@ SEARCHES: dict[str, Search] = {
     "inverted_padding": formulas.inverted_padding,
     "bound_of_log": formulas.bounds_of_logarithms,
     "sum_of_shares": formulas.sums_of_shares,
+    "wrong_side": formulas.paddings_of_wrong_sides,
+    "unread_end": unread.unread_ends,
+    "unread_train_mask": unread.unread_train_masks,
+    "size_of_other_split": unread.sizes_of_other_splits,
+    "count_of_last_batch": unread.counts_of_last_batches,
 }
 
 
@@ -152,6 +158,11 @@ _NAMED = {
     "implicit_softmax": "softmax",
     "bound_of_log": r"\bexp\b",
     "sum_of_shares": "softmax",
+    "wrong_side": r"prev|before",
+    "unread_end": r"\b(dones?|\w*_dones?|terminals?|terminateds?)\b",
+    "unread_train_mask": "train",
+    "size_of_other_split": "train",
+    "count_of_last_batch": "loader",
 }
 
 

@@ -464,3 +464,17 @@ def _over(call: ast.Call) -> tuple[ast.expr, str] | None:
     given = [*(() if of_module or owner is None else (owner,)), *call.args]
     dims = given[1:2] + [one.value for one in call.keywords if one.arg in {"dim", "axis"}]
     return (given[0], text_of(dims[0])) if given and dims else None
+
+
+def paddings_of_wrong_sides(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield values of the step before, by their name, that are padded at their end."""
+    for node in code.all(ast.Assign):
+        target, value = target_of(node), node.value
+        name = text_of(target).rpartition(".")[2].lower() if target is not None else ""
+        if not re.search(r"_(prev|previous|before)$", name) or called(value) not in {"pad", "cat"}:
+            continue
+        text = text_of(value)
+        shifted = re.search(r"\[:-1\]", text) and re.search(r"\(0, 1\)", text)
+        joined = re.match(r"torch\.cat\([\[(](?P<x>\w+)\[:-1\], ", text)
+        if shifted or joined:
+            yield Mistake(short(node), node.lineno, name)

@@ -111,7 +111,11 @@ def counters_without_reset(code: SearchedCode) -> Iterator[Mistake]:
             continue
         name = text_of(counted[0])
         kept = any("best" in text_of(one.targets[0]).lower() for one in _assignments(node.body))
-        reset = any(name in map(text_of, one.targets) for one in _assignments(node.body))
+        reset = any(
+            name in map(text_of, getattr(target, "elts", [target]))
+            for one in _assignments(node.body)
+            for target in one.targets
+        )
         compared = [
             one
             for one in code.all(ast.Compare)

@@ -11,6 +11,7 @@ from hookcli.training.source.average_code import averages_that_move_away
 from hookcli.training.source.data_code import separate_draws
 from hookcli.training.source.evaluation_code import (
     argmax_of_all,
+    argmax_of_rows,
     dropped_labels,
     overwritten_sums,
     unread_targets,
@@ -220,3 +221,17 @@ def test_losses_that_another_term_replaces(text, found):
 )
 def test_losses_that_are_multiplied_by_zero(text, found):
     assert list(zero_terms(ast.parse(text))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("z = model(x)\n_, y = torch.max(z.data, 1)", [("torch.max(z.data, 1)", 2)]),
+        ("z = self.net(x)\ny = z.detach().argmax(dim=1)", [("z.detach().argmax(dim=1)", 2)]),
+        ("z = model(x)\ny = z.argmax(0)", []),  # over the samples
+        ("z = model(x)\ny = z.max()", []),
+        ("z = one_hot(x)\ny = z.argmax(1)", []),
+    ],
+)
+def test_the_largest_of_a_row_of_a_models_output(text, found):
+    assert list(argmax_of_rows(tree_of(text))) == found

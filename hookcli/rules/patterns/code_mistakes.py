@@ -455,6 +455,10 @@ _SENTENCES = {
         "`{what}` is constant: a softmax sums to 1 over its own dimension",
         "sum over the other dimension, or remove one of the two",
     ),
+    "averaged_logs": _Sentence(
+        "`{what}` multiplies returns by one mean `{other}`: no action gets its own return",
+        "multiply each log-probability by its return, and average the products",
+    ),
     "wrong_side": _Sentence(
         "`{what}` puts the value of each step at its own place, not at that of the next step",
         "pad at the beginning: the first step has none before it",

@@ -8,7 +8,7 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("overwritten_sum", "argmax_of_all", "dropped_labels")
+_KINDS = ("overwritten_sum", "argmax_of_all", "argmax_of_one", "dropped_labels")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -37,6 +37,13 @@ def _argmax(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _argmax_of_one(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"`{fact.target}` is always index 0: the model returns one value for each sample",
+        "compare the value with a threshold, as in `z > 0` for logits",
+    )
+
+
 def _dropped(fact: ScriptFact) -> tuple[str, str]:
     return (
         f"the loop over '{fact.target}' drops the labels, and the loader shuffles: what it "
@@ -48,6 +55,7 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
 _SENTENCES = {
     "overwritten_sum": _overwritten,
     "argmax_of_all": _argmax,
+    "argmax_of_one": _argmax_of_one,
     "dropped_labels": _dropped,
 }
 
@@ -59,8 +67,10 @@ RULE = Rule(
     says="an evaluation counts all batches, and compares predictions with their own labels",
     computes="Reads the source of the script and of the user's modules. A note tells of a variable "
     "that begins with 0 and that a loop assigns, next to another one that it adds up; of a "
-    "comparison with an argmax without a dimension whose results are counted; and of a loop under "
-    "no_grad that collects predictions of a DataLoader with shuffle=True and drops its labels.",
+    "comparison with an argmax without a dimension whose results are counted; of an argmax along "
+    "dimension 1 of a model's output, if the loss gets one value for each sample; and of a loop "
+    "under no_grad that collects predictions of a DataLoader with shuffle=True and drops its "
+    "labels.",
     formula="total += value for each batch; predictions[i] belongs to labels[i]",
     source="ck37/coral-ordinal#6; chainer/chainer#777",
     fails="correct = (output.argmax() == labels).sum(); total = correct, in the loop",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import torch
+
 from hookcli.engine.probes.code.mistakes.catalogue import MOST_TEXT, mistakes_of_text
 from hookcli.engine.probes.code.user_source import own_sources, parsed
+from hookcli.engine.probes.trainability.loss_graph import nodes_behind
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.loss_inputs import compares_two_outputs
@@ -21,6 +25,7 @@ from hookcli.training.source.average_code import averages_that_move_away
 from hookcli.training.source.data_code import separate_draws
 from hookcli.training.source.evaluation_code import (
     argmax_of_all,
+    argmax_of_rows,
     blocks,
     dropped_labels,
     overwritten_sums,
@@ -35,12 +40,17 @@ _LOOK = 3  # the backward pass of a line at which its function is read: all vari
 _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "overwritten_sum": overwritten_sums,
     "argmax_of_all": argmax_of_all,
+    "argmax_of_one": argmax_of_rows,
     "dropped_labels": dropped_labels,
     "separate_draws": separate_draws,
     "moves_away": averages_that_move_away,
     "replaced_loss": replaced_losses,
     "zero_term": zero_terms,
 }
+_NEAR = 100  # nodes from the loss
+# Losses of values, of which a model may return one for each sample.
+_OF_VALUES = {"BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0",
+              "MseLossBackward0"}  # fmt: skip
 _OVER = {"parameters", "named_parameters"}  # whose results a loop goes over
 
 
@@ -56,6 +66,7 @@ class ScriptSource(Observer):
         self._passes: dict[Any, int] = {}
         self._tensors: dict[int, list[Any]] = {}  # by the id of a record: the parameters
         self._frozen: set[int] = set()  # records with a parameter that was frozen
+        self._outputs: set[int | None] = set()  # how many each loss gets for a sample
 
     def backward(self, call: TorchCall) -> None:
         """Note the tensors that the function of a line computes and never reads."""
@@ -71,6 +82,7 @@ class ScriptSource(Observer):
             file = places.show(frame.f_code.co_filename)
             self.facts.add("unread_value", name, f"{file}:{number}")
         start, body = only_tensor(call.argument(0, "tensors")), body_of(frame)
+        self._outputs.add(None if start is None else _outputs_of(start))
         if start is None or body is None or not compares_two_outputs(start):
             return
         for name in unread_targets(body):
@@ -95,6 +107,8 @@ class ScriptSource(Observer):
         for file in sorted(one for one in files if places.is_user(one)):
             shown = places.show(file)
             for kind, what, line in _mistakes_of("".join(linecache.getlines(file))):
+                if kind == "argmax_of_one" and self._outputs != {1}:
+                    continue
                 self.facts.add(kind, what, f"{shown}:{line}")
         own = own_sources()
         self._read_files(sorted(files, key=lambda file: file != main), own)
@@ -123,6 +137,19 @@ class ScriptSource(Observer):
                 place = f"{places.show(file)}:{found.line}"
                 self.facts.add("code_mistake", mistake, place, what=found.what, other=found.other)
         self.facts.look("code_mistake")  # in all files
+
+
+def _outputs_of(start: torch.Tensor) -> int | None:
+    """Return how many values a loss gets for each sample; None if it has several, or another."""
+    nodes = itertools.islice(nodes_behind(start), _NEAR)
+    losses = [node for node in nodes if node.name() in _OF_VALUES]
+    if len(losses) != 1:
+        return None
+    try:
+        shape = losses[0]._saved_self.shape
+    except RuntimeError:  # changed in place
+        return None
+    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _has_frozen(tensors: list[Any]) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from hookcli.training.source.frame_source import own_nodes
+
+_MODEL = r"(^|\.)(\w*(model|net|network|classifier))$"  # what a script calls its model
 _LOOPS = (ast.For, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
 
@@ -99,6 +103,42 @@ def _is_argmax(call: ast.Call) -> bool:
     owner = call.func.value
     of_module = isinstance(owner, ast.Name) and owner.id in {"torch", "np", "numpy"}
     return len(call.args) == of_module
+
+
+def argmax_of_rows(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the largest of dimension 1 of what a model returns, by `argmax` or `torch.max`.
+
+    If the model has one output, it is always index 0.
+    """
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            continue
+        made = {
+            node.targets[0].id
+            for node in own_nodes(function)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and re.search(_MODEL, ast.unparse(node.value.func))
+        }
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call) and (given := _given_to_argmax(node)) is not None:
+                while isinstance(given, ast.Attribute | ast.Call):
+                    given = given.value if isinstance(given, ast.Attribute) else given.func
+                if isinstance(given, ast.Name) and given.id in made:
+                    yield ast.unparse(node), node.lineno
+
+
+def _given_to_argmax(call: ast.Call) -> ast.expr | None:
+    """Return what the index of the largest value along dimension 1 is searched in."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in {"argmax", "max"}:
+        return None
+    of_module = isinstance(function.value, ast.Name) and function.value.id == "torch"
+    given = [*(() if of_module else (function.value,)), *call.args]
+    dims = given[1:2] + [one.value for one in call.keywords if one.arg == "dim"]
+    along = ast.unparse(dims[0]) if dims else ""
+    return given[0] if given and along in {"1", "-1"} else None
 
 
 def dropped_labels(tree: ast.AST) -> Iterator[tuple[str, int]]:

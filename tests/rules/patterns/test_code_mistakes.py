@@ -894,6 +894,17 @@ CODE = {
                 return std.clamp(min=1e-3)
         """,
     ),
+    "averaged_logs": (
+        """
+        log_prob_mean = log_probs.mean()
+        loss = -torch.sum(log_prob_mean * returns)
+        """,
+        """
+        loss = -(log_probs * returns).mean()
+        entropy = -log_probs.mean()
+        total = loss - log_probs.mean() * returns.mean()
+        """,
+    ),
     "wrong_side": (
         "alphas_prev = F.pad(alphas_cumprod[:-1], (0, 1), value=1.0)",
         """

@@ -841,6 +841,28 @@ def test_weights_that_are_loaded_into_a_model_that_never_runs():
         assert of(use) == []
 
 
+def test_the_largest_of_one_output_is_always_the_first():
+    def of(outputs):
+        def train():
+            net = nn.Linear(4, outputs)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+            x, y = torch.randn(8, 4), torch.rand(8, outputs)
+            for _ in range(4):
+                optimizer.zero_grad()
+                z = net(x)
+                nn.functional.binary_cross_entropy_with_logits(z, y).backward()
+                optimizer.step()
+                _, _guess = torch.max(z.data, 1)
+
+        return findings(judged(train), "evaluation_code")
+
+    found = [one for one in of(1) if "torch.max(z.data, 1)" in one]
+    assert found == [
+        "`torch.max(z.data, 1)` is always index 0: the model returns one value for each sample"
+    ]
+    assert not any("index 0" in one for one in of(3))
+
+
 # What was looked at
 
 

@@ -14,11 +14,13 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     short,
     target_of,
     text_of,
+    words,
 )
 
 _DISCOUNT = re.compile(r"gamma|discount", re.IGNORECASE)
 _EPSILON = re.compile(r"^(eps|epsilon|exploration\w*|explore\w*|eps_\w*|epsilon_\w*)$", re.I)
 _DONE = re.compile(r"^(dones?|terminals?|terminated|is_done|terminal_\w*|done_\w*|dones_\w*)$")
+_RETURNS = {"returns", "rewards", "deltas", "advantages", "advs", "adv"}
 _BACKWARDS = re.compile(r"reversed|::-1|, -1\)|\.flip\(|\.reverse\(|insert\(0|appendleft")
 
 
@@ -201,3 +203,34 @@ def _is_done(node: ast.expr) -> bool:
         node = node.value
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return bool(_DONE.match(name))
+
+
+def averaged_log_probabilities(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield means of log-probabilities that returns multiply: each has a return of its own."""
+    for block in code.blocks:
+        means: set[str] = set()
+        for node in block:
+            target = target_of(node)
+            if target is not None and isinstance(node, ast.Assign):
+                if _is_mean_of_logs(node.value):
+                    means.add(text_of(target))
+                elif text_of(target) in means:
+                    means.discard(text_of(target))
+            for one in ast.walk(node):
+                if not isinstance(one, ast.BinOp) or not isinstance(one.op, ast.Mult):
+                    continue
+                for mean, other in ((one.left, one.right), (one.right, one.left)):
+                    mean = mean.operand if isinstance(mean, ast.UnaryOp) else mean
+                    is_mean = text_of(mean) in means or _is_mean_of_logs(mean)
+                    reduced = re.search(r"mean|sum", text_of(other))
+                    if is_mean and not reduced and _RETURNS & words(text_of(other)):
+                        yield Mistake(short(one), one.lineno, text_of(mean))
+
+
+def _is_mean_of_logs(node: ast.expr) -> bool:
+    text = text_of(node)
+    return (
+        called(node) == "mean"
+        and bool(re.search(r"log_?(prob|p\b|pi\b)", text))
+        and ("*" not in text)
+    )

@@ -40,7 +40,7 @@ ENDING = {"note", "stop", "pause", "close", "rest", "abandon", "detach", "_faile
 ENDING |= {"_unhook_calls", "_forget_end", "_restore_compile", "_print", "forget_optimizers"}
 # A node that was changed in place refuses to be read, with a RuntimeError: these say nothing then.
 ENDING |= {"bare_returns", "crossed_advantages", "divergence_weight", "_number_of"}
-ENDING |= {"_is_log_probability"}
+ENDING |= {"_is_log_probability", "over_samples"}
 YAML = """\
 hooks:
   - {kind: forward_pre, at: "*"}

@@ -161,7 +161,7 @@ class RepeatedModuleRow(TypedDict):
 
     entries: Count
     of: NotRequired[Count]
-    beside: NotRequired[str]  # a part that each entry has for itself, if one part is shared
+    separate: NotRequired[str]  # a part that each entry has for itself, if one part is shared
     place: str | None
 
 

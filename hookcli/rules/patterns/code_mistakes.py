@@ -459,6 +459,10 @@ _SENTENCES = {
         "`{what}` multiplies returns by one mean `{other}`: no action gets its own return",
         "multiply each log-probability by its return, and average the products",
     ),
+    "no_unfreeze": _Sentence(
+        "`{what}` runs only if `{other}` is true already: frozen parameters stay frozen",
+        "remove the condition",
+    ),
     "wrong_side": _Sentence(
         "`{what}` puts the value of each step at its own place, not at that of the next step",
         "pad at the beginning: the first step has none before it",

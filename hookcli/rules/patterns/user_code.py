@@ -84,7 +84,7 @@ def _repeated(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a note for each list that has one module several times."""
     found = rows_with(report, REPEATED, "place")
     for name, value in found:
-        if "beside" in value:
+        if "separate" in value:
             yield _shared_part(name, value)
             continue
         count, among = value["entries"], value.get("of", value["entries"])
@@ -106,8 +106,8 @@ def _shared_part(name: str, value: Mapping[str, Any]) -> RuleFinding:
     entry, _, part = name.rpartition(".")
     count, of = value["entries"], entry.rpartition(".")[0]
     message = (
-        f"the {count} entries of '{of}' share one '{part}', although each has its own "
-        f"'{value['beside']}'"
+        f"the {count} entries of '{of}' share one '{part}', but each has a separate "
+        f"'{value['separate']}'"
     )
     return RuleFinding(
         "fail", name, "shared part", message, count, 1, value["place"], severity="note",

@@ -894,6 +894,25 @@ CODE = {
                 return std.clamp(min=1e-3)
         """,
     ),
+    "no_unfreeze": (
+        """
+        def set_trainable(module, trainable):
+            for p in module.parameters():
+                if p.requires_grad:
+                    p.requires_grad = trainable
+        """,
+        """
+        def set_trainable(module, trainable):
+            for name, p in module.named_parameters():
+                p.requires_grad = trainable
+                if p.requires_grad:
+                    print(name)
+        def freeze(module):
+            for p in module.parameters():
+                if p.requires_grad:
+                    p.requires_grad = False
+        """,
+    ),
     "averaged_logs": (
         """
         log_prob_mean = log_probs.mean()

@@ -258,7 +258,7 @@ def test_a_part_that_all_entries_of_a_list_share_is_a_note():
     (row,) = found(SharesFeed())
     assert (row.rule, row.severity, row.target) == ("repeated_module", "note", "layers.0.feed")
     assert row.message == (
-        "the 3 entries of 'layers' share one 'feed', although each has its own 'first'"
+        "the 3 entries of 'layers' share one 'feed', but each has a separate 'first'"
     )
     assert found(OwnFeeds()) == []
 

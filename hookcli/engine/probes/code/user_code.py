@@ -174,8 +174,9 @@ class UserCode(ProbeWatcher):
                     self._add(REPEATED, name, {"entries": count, "of": of, "place": place})
             if isinstance(made, FunctionType) and is_own(made):
                 place = shown_line(made, made.__code__.co_firstlineno)
-                for name, count, beside in islice(partly_shared(self._root, kind), _MOST):
-                    self._add(REPEATED, name, {"entries": count, "beside": beside, "place": place})
+                for name, count, separate in islice(partly_shared(self._root, kind), _MOST):
+                    row = {"entries": count, "separate": separate, "place": place}
+                    self._add(REPEATED, name, row)
         own = OwnText()
         for kind, name in self._kinds.items() if SETTINGS in self._probes else ():
             for unread in unread_settings(kind, own):

@@ -125,6 +125,7 @@ SEARCHES: dict[str, Search] = {
     "inverted_padding": formulas.inverted_padding,
     "bound_of_log": formulas.bounds_of_logarithms,
     "sum_of_shares": formulas.sums_of_shares,
+    "no_unfreeze": scripts.setters_of_trained_alone,
     "wrong_side": formulas.paddings_of_wrong_sides,
     "unread_end": unread.unread_ends,
     "unread_train_mask": unread.unread_train_masks,

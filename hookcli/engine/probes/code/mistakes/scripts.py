@@ -249,3 +249,21 @@ def neighbours_without_self(code: SearchedCode) -> Iterator[Mistake]:
         named = re.search(r"norm", function.name, re.IGNORECASE)
         if named and "adj" in text and re.search(r"deg", text) and (roots > 1 or "@" in text):
             yield Mistake(function.name, function.lineno)
+
+
+def setters_of_trained_alone(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield setters of `requires_grad` that pass over frozen parameters, which stay frozen."""
+    for node in code.all(ast.If):
+        test = node.test
+        is_trained = isinstance(test, ast.Attribute) and test.attr == "requires_grad"
+        if not is_trained or len(node.body) != 1 or node.orelse:
+            continue
+        statement = node.body[0]
+        target = target_of(statement)
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        same = target is not None and text_of(target) == text_of(test)
+        may_be_true = isinstance(value, ast.Name) or (
+            isinstance(value, ast.Constant) and value.value is True
+        )
+        if same and may_be_true and value is not None:
+            yield Mistake(text_of(statement), node.lineno, text_of(test))

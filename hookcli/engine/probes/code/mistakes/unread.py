@@ -44,9 +44,8 @@ def unread_ends(code: SearchedCode) -> Iterator[Mistake]:
         }
         for name in sorted(ends):
             own = {id(one) for node in ast.walk(function) for one in _of_itself(node, name)}
-            if not own and not _is_unpacked(function, name):
-                continue
-            if all(id(one) in own for one in _loads(function, name)):
+            # `unread_values` tells of what is never read at all.
+            if own and all(id(one) in own for one in _loads(function, name)):
                 yield from _targets(function, name)
 
 
@@ -55,14 +54,6 @@ def _of_itself(node: ast.AST, name: str) -> Iterator[ast.AST]:
     target = target_of(node)
     if isinstance(target, ast.Name) and target.id == name and isinstance(node, ast.Assign):
         yield from ast.walk(node.value)
-
-
-def _is_unpacked(function: ast.AST, name: str) -> bool:
-    """Return whether a function takes a variable out of a batch, as with other parts of it."""
-    return any(
-        isinstance(target := target_of(node), ast.Tuple) and name in plain_names(target)
-        for node in ast.walk(function)
-    )
 
 
 def _targets(function: ast.AST, name: str) -> Iterator[Mistake]:

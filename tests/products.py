@@ -44,7 +44,6 @@ PRODUCTS: dict[str, int] = {
     "tests/ci/test_action.py::test_no_file_s_name_is_run_or_becomes_an_output": 0,
     "tests/worker/test_hostile.py::test_a_forward_without_end_is_ended_at_the_timeout": 0,
     # A library, a script or an architecture that is imported anew each.
-    "tests/comparison/test_faults.py::test_the_command_line_finds_it_too": 0,
     "tests/engine/test_odd_models.py::test_every_format_renders": 0,
     "tests/models/test_exported.py::"
     "test_an_architecture_has_the_rows_and_gradients_of_its_source": 0,
@@ -347,9 +346,6 @@ NIGHTLY: dict[str, str] = {
     "tests/engine/test_compiled_layers.py::test_the_configuration_has_the_key": (
         "the other tests of its file"
     ),
-    "tests/docs/test_site.py::test_every_page_is_there": (
-        "the other tests of the documentation's pages"
-    ),
     "tests/training/script/test_waiting.py::test_ctrl_c_has_the_status_that_python_gives": (
         "tests/training/script/test_interrupts.py, with signals at other moments"
     ),
@@ -359,6 +355,12 @@ NIGHTLY: dict[str, str] = {
     ),
     "tests/snapshot/test_architectures.py::test_an_architecture_passes_its_own_snapshot": (
         "tests/snapshot/test_snapshot.py, with the samples"
+    ),
+    "tests/comparison/test_faults.py::test_the_command_line_finds_it_too": (
+        "the other tests of its file"
+    ),
+    "tests/docs/test_site.py::test_a_page_fetches_nothing_from_elsewhere": (
+        "test_every_page_is_there of its file"
     ),
     "tests/models/test_libraries.py::test_a_compiled_operator_clips_a_gradient": _COMPILED,
     "tests/models/test_libraries.py::"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import linecache
 import math
 import sys
 import threading
 import types
-from unittest import mock
 
 import numpy
 import pytest
@@ -18,7 +15,6 @@ from torch import nn
 
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, training_spec_of
-from hookcli.engine.probes.code import user_source
 from hookcli.formats.training.facts import figures, observed
 from hookcli.report.training import ScriptInfo
 from hookcli.rules.catalogue import with_training_set
@@ -29,7 +25,6 @@ from hookcli.training import observed_script, root_watch, watch as watching
 from hookcli.training.backward import BackwardPass, running_backward
 from hookcli.training.non_finite.forward_call import ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper, Generators
-from hookcli.training.observers import script_source, weight_writes
 from hookcli.training.record import records
 from hookcli.training.roots import owner_of
 from hookcli.training.script.ending import EndOfRun
@@ -42,26 +37,14 @@ def watched(train, spec=None, *, file=None, verbose=False, steps="0-2", **traini
     chosen = TrainingSpec(parse_steps(steps, ""), **training)
     watch = watching.start(RunJob(ScriptSpec("train.py"), chosen, spec, file, verbose))
     ended = "completed"
-    with _the_script_is(train):
-        try:
-            train()
-        except EndOfRun as end:
-            ended = end.ended
-        finally:
-            report = watch.finish(ScriptInfo("train.py", (), False, "completed", 0))
+    try:
+        train()
+    except EndOfRun as end:
+        ended = end.ended
+    finally:
+        report = watch.finish(ScriptInfo("train.py", (), False, "completed", 0))
     assert report.tracking.detached is None
     return report, ended
-
-
-@contextlib.contextmanager
-def _the_script_is(train):
-    """Only the file of a training is the user's: other tests, which are imported too, are not."""
-    file = getattr(train, "__code__", _the_script_is.__code__).co_filename
-    own = [(file, "".join(linecache.getlines(file)))]
-    with contextlib.ExitStack() as stack:
-        for module in (script_source, weight_writes, user_source):
-            stack.enter_context(mock.patch.object(module, "own_sources", lambda: own))
-        yield
 
 
 def steps_of(net, count=5, rate=0.1, spoil=lambda loss, _: loss, close=None):

@@ -13,15 +13,7 @@ from benchmarks.proof.training_alarms import result_of
 from benchmarks.proof.trainings import faulty, healthy
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import judge_training
-from hookcli.training.observers import script_source
 from tests.training.test_loops import watched
-
-
-@pytest.fixture(autouse=True)
-def _no_files_of_other_tests(monkeypatch):
-    """The modules of other tests are imported too, and some have mistakes on purpose."""
-    monkeypatch.setattr(script_source, "own_sources", list)
-
 
 FAULTY = {
     "no zero grad": "zero_grad is never called",

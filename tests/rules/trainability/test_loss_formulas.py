@@ -201,6 +201,26 @@ def test_targets_of_a_language_model(shift, ignored, ids, kind):
     assert findings(Language(shift, ignored), "token_targets", ids) == expected
 
 
+class GivenTargets(nn.Module):
+    """A language model whose batch has the targets, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(12, 6), nn.Linear(6, 12)
+
+    def forward(self, ids, targets):
+        logits = self.head(self.embedding(ids))
+        return {"loss": F.cross_entropy(logits.flatten(0, 1), targets.flatten())}
+
+
+def test_inputs_and_targets_may_be_parts_of_one_tensor():
+    whole = torch.randint(1, 12, (4, 9), generator=torch.Generator().manual_seed(0))
+    report = hookcli.check(
+        GivenTargets(), inputs=(whole[:, :-1], whole[:, 1:]), rules=["token_targets"]
+    )
+    assert report.checks[0].status == "pass"
+
+
 def test_padding_of_targets_is_counted():
     report = hookcli.check(Language(1), inputs=PADDED, rules=["token_targets"])
     assert report.checks[0].message.startswith("3 of 8 targets of cross_entropy are padding")

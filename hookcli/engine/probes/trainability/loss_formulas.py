@@ -253,12 +253,21 @@ class LossFormulas(GraphWatcher):
                 self._note_embedded(call.module, batch)
 
     def _note_embedded(self, module: nn.Embedding, batch: CallInputs) -> None:
-        """Note which input of the model an embedding gets, or a part of it."""
-        memory = batch[0][0].untyped_storage().data_ptr()
-        for number, tensor in enumerate(self._batch):
-            sized = tensor.dim() == 2 and tensor.shape[1] >= _LEAST
-            if sized and tensor.untyped_storage().data_ptr() == memory:
-                self._embedded[number] = module.padding_idx
+        """Note which input of the model an embedding gets, or a part of it.
+
+        Inputs and targets may be two parts of one tensor, `ids[:, :-1]` and `ids[:, 1:]`.
+        """
+        given = batch[0][0]
+        memory = given.untyped_storage().data_ptr()
+        found = [
+            number
+            for number, tensor in enumerate(self._batch)
+            if tensor.dim() == 2 and tensor.shape[1] >= _LEAST
+            if tensor.untyped_storage().data_ptr() == memory
+        ]
+        same = [number for number in found if self._batch[number].data_ptr() == given.data_ptr()]
+        for number in same or found:
+            self._embedded[number] = module.padding_idx
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         nodes = list(nodes_behind(start))

@@ -47,8 +47,9 @@ def pytest_configure(config):
         config.pluginmanager.register(times.Times(path, leads=leads))
 
 
-_MODULES = 100  # that were imported since the last freeze
+_MODULES, _TESTS = 100, 50  # that were imported, or have run, since the last freeze
 _frozen = 0  # modules at the last freeze
+_since = 0  # tests since the last freeze
 
 
 def pytest_collection_finish():
@@ -57,14 +58,19 @@ def pytest_collection_finish():
 
 
 def pytest_runtest_setup():
-    """Keep libraries that tests have imported since out of them too."""
-    if len(sys.modules) > _frozen + _MODULES:
+    """Keep libraries that tests have imported since out of them too, and what tests have kept.
+
+    hookcli searches for what refers to a parameter, which takes long among many objects.
+    """
+    global _since
+    _since += 1
+    if len(sys.modules) > _frozen + _MODULES or _since > _TESTS:
         _freeze()
 
 
 def _freeze():
-    global _frozen
-    _frozen = len(sys.modules)
+    global _frozen, _since
+    _frozen, _since = len(sys.modules), 0
     gc.collect()
     gc.freeze()
 

@@ -80,6 +80,7 @@ class Rerun:
         self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
         self._predictions: Outputs | None = None
+        self.time_is_first: bool | None = None  # whether dimension 0 is time, once that is known
         self._passes = PassCounts()
         self.draws = False  # whether the last run of `forward` drew random numbers
 

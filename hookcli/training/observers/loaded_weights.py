@@ -42,12 +42,12 @@ class LoadedWeights(Observer):
     def loaded(self, call: TorchCall) -> None:
         """Note how many parameters were loaded, if keys were left over; keep some values."""
         self.facts.look(*self.kinds)
-        self._keep(call)
+        kept = self._keep(call)
         missing = getattr(call.result, "missing_keys", None)
         unexpected = getattr(call.result, "unexpected_keys", None)
         module, given = call.argument(0, "self"), call.argument(1, "state_dict")
-        if isinstance(module, nn.Module) and len(self._models) < _LOADS:
-            self._models.append(_Model.of(module, given, call))
+        if kept and len(self._models) < _LOADS:
+            self._models.append(_Model.of(module, given, call, kept))
         # Before the first step, a library may have a reason to load a model's own state.
         judged = self._stepped or places.is_user(call.frame.f_code.co_filename)
         if judged and isinstance(module, nn.Module) and _has_own(module, given):
@@ -78,11 +78,11 @@ class LoadedWeights(Observer):
             renamed=renamed,
         )
 
-    def _keep(self, call: TorchCall) -> None:
+    def _keep(self, call: TorchCall) -> list[torch.Tensor]:
         """Keep some values of the largest weights, until the first step that trains them."""
         module = call.argument(0, "self")
         if not isinstance(module, nn.Module) or len(self._loads) >= _LOADS:
-            return
+            return []
         weights = _largest(module)
         kept = [(weakref.ref(p), _values(p)) for p in weights]
         if kept:
@@ -92,6 +92,7 @@ class LoadedWeights(Observer):
             ids = {id(p) for p in weights}
             self._loads = [one for one in self._loads if one.ids.isdisjoint(ids)]
             self._loads.append(_Load(name, place, kept, ids))
+        return [values for _, values in kept]
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the weights that a first step trains with those that were loaded."""
@@ -155,14 +156,15 @@ class _Model:
     trained: str = ""
 
     @classmethod
-    def of(cls, module: nn.Module, given: Any, call: TorchCall) -> _Model:
+    def of(
+        cls, module: nn.Module, given: Any, call: TorchCall, values: list[torch.Tensor]
+    ) -> _Model:
         """Return the model that a call of load_state_dict loads into."""
         first = next((v for v in dict(given).values() if isinstance(v, torch.Tensor)), None)
         plain = first is not None and not first.is_meta and first.layout is torch.strided
         source = first.data_ptr() if first is not None and plain else 0
         name = variable_of(module, call.frame) or type(module).__name__
         place = places.of_frame(user_frame(call.frame))
-        values = [_values(p) for p in _largest(module)]
         reference, shapes = weakref.ref(module), _shapes(module)
         return cls(name, place, type(module), reference, source, shapes, values)
 

@@ -408,13 +408,20 @@ def _are_probabilities(values: torch.Tensor) -> bool:
     )
 
 
+def _sums_that_are_not_one(logs: torch.Tensor, dim: int) -> dict[str, float] | None:
+    """Return the range of the sums of probabilities, if most of them are not 1."""
+    sums = logs.float().exp().sum(dim)
+    if float(((sums - 1).abs() > _APART).float().mean()) < _MOSTLY:
+        return None
+    return {"low": float(sums.min()), "high": float(sums.max())}
+
+
 def _ctc(node: Node) -> tuple[str, dict[str, Any]] | None:
     """Return that CTC gets no log-probabilities, or how many of its labels are the blank."""
     logs = node._saved_log_probs.detach()
-    if 0 < logs.numel() <= _MOST_READ:
-        sums = logs.float().exp().sum(-1)
-        if float(((sums - 1).abs() > _APART).float().mean()) >= _MOSTLY:
-            return "ctc_input", {"low": float(sums.min()), "high": float(sums.max())}
+    sums = _sums_that_are_not_one(logs, -1) if 0 < logs.numel() <= _MOST_READ else None
+    if sums is not None:
+        return "ctc_input", sums
     targets, lengths, blank = node._saved_targets, node._saved_target_lengths, node._saved_blank
     sizes = torch.as_tensor(lengths).flatten().tolist()
     if targets.dim() == 2:
@@ -446,11 +453,10 @@ def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
         return None
     if behind is not None and behind.name() == "SoftmaxBackward0":  # double_softmax tells it
         return None
-    sums = logs.float().exp().sum(1)
-    apart = (sums - 1).abs() > _APART
-    if float(apart.float().mean()) < _MOSTLY:
+    sums = _sums_that_are_not_one(logs, 1)
+    if sums is None:
         return None
-    found = {"low": float(sums.min()), "high": float(sums.max()), "over": None}
+    found: dict[str, Any] = {**sums, "over": None}
     if behind is not None and behind.name() == "LogSoftmaxBackward0":
         dim = int(behind._saved_dim)
         found["over"] = dim - 2**64 if dim >= 2**63 else dim

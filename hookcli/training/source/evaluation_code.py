@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from hookcli.engine.probes.code.mistakes.searched_code import given_to
 from hookcli.training.source.frame_source import own_nodes
 
 _MODEL = r"(^|\.)(\w*(model|net|network|classifier))$"  # what a script calls its model
@@ -134,11 +135,8 @@ def _given_to_argmax(call: ast.Call) -> ast.expr | None:
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr not in {"argmax", "max"}:
         return None
-    of_module = isinstance(function.value, ast.Name) and function.value.id == "torch"
-    given = [*(() if of_module else (function.value,)), *call.args]
-    dims = given[1:2] + [one.value for one in call.keywords if one.arg == "dim"]
-    along = ast.unparse(dims[0]) if dims else ""
-    return given[0] if given and along in {"1", "-1"} else None
+    given = given_to(call, "dim")
+    return given[0] if given is not None and ast.unparse(given[1]) in {"1", "-1"} else None
 
 
 def dropped_labels(tree: ast.AST) -> Iterator[tuple[str, int]]:

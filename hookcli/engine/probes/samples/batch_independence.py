@@ -198,15 +198,10 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
 
 
 def has_time_first(again: Rerun) -> bool:
-    """Return whether dimension 0 is time, and dimension 1 the samples."""
-    if _nothing_to_replace(again.batch, 0):
-        return False
-    base = again.base_predictions()
-    along = _along(again, base, 0)
-    if isinstance(along, _Not):
-        return False
-    moved = _moved(again, base, along)
-    return not isinstance(moved, str) and moved.is_coupled and _may_be_time(again, base)
+    """Return whether dimension 0 is time, and dimension 1 the samples: it is found out once."""
+    if again.time_is_first is None:
+        again.time_is_first = _samples(again, None).get("why") == _UNCLEAR
+    return again.time_is_first
 
 
 _UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"

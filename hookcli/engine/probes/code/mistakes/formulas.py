@@ -10,6 +10,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    given_to,
     line_of,
     names_in,
     short,
@@ -406,11 +407,7 @@ def _limited(value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """Return what a clamp limits, and its lower bound."""
     if not isinstance(value, ast.Call) or called(value) not in {"clamp", "clip", "clamp_"}:
         return None
-    owner = value.func.value if isinstance(value.func, ast.Attribute) else None
-    of_torch = owner is None or (isinstance(owner, ast.Name) and owner.id in {"torch", "np"})
-    given = [*(() if of_torch or owner is None else (owner,)), *value.args]
-    bounds = given[1:2] + [one.value for one in value.keywords if one.arg == "min"]
-    return (given[0], bounds[0]) if given and bounds else None
+    return given_to(value, "min")
 
 
 def _number(code: SearchedCode, bound: ast.expr) -> float | None:
@@ -445,25 +442,15 @@ def sums_of_shares(code: SearchedCode) -> Iterator[Mistake]:
     for call in code.all(ast.Call):
         if called(call) not in {"sum", "mean"}:
             continue
-        given = _over(call)
+        given = given_to(call, "dim")
         inner = None if given is None else given[0]
         if given is None or not isinstance(inner, ast.Call) or called(inner) != "softmax":
             continue
-        shares = _over(inner)
+        shares = given_to(inner, "dim")
         parent = code.parents.get(id(call))
         is_test = isinstance(parent, ast.Compare | ast.Assert | ast.Call)
-        if shares is not None and shares[1] == given[1] and not is_test:
+        if shares is not None and not is_test and text_of(shares[1]) == text_of(given[1]):
             yield Mistake(short(call), call.lineno)
-
-
-def _over(call: ast.Call) -> tuple[ast.expr, str] | None:
-    """Return what a reduction or a softmax gets, and the dimension."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    modules = {"torch", "F", "nn", "functional"}
-    of_module = owner is None or text_of(owner).rpartition(".")[2] in modules
-    given = [*(() if of_module or owner is None else (owner,)), *call.args]
-    dims = given[1:2] + [one.value for one in call.keywords if one.arg in {"dim", "axis"}]
-    return (given[0], text_of(dims[0])) if given and dims else None
 
 
 def paddings_of_wrong_sides(code: SearchedCode) -> Iterator[Mistake]:

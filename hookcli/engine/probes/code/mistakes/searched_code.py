@@ -109,6 +109,21 @@ def called(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
+_MODULES = {"torch", "np", "F", "nn", "functional"}
+
+
+def given_to(call: ast.Call, keyword: str) -> tuple[ast.expr, ast.expr] | None:
+    """Return what a function or method of tensors gets, and its next argument, also by keyword.
+
+    `torch.sum(x, 1)`, `x.sum(1)` and `x.sum(dim=1)` are the same.
+    """
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    of_module = owner is None or text_of(owner).rpartition(".")[2] in _MODULES
+    given = [*(() if of_module or owner is None else (owner,)), *call.args]
+    rest = given[1:2] + [one.value for one in call.keywords if one.arg == keyword]
+    return (given[0], rest[0]) if given and rest else None
+
+
 def words(name: str) -> set[str]:
     """Return the words of a name, in lower case: those of "self.xTrain_labels" are four."""
     return {one.lower() for one in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}

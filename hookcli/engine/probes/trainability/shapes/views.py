@@ -103,11 +103,10 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
     old, new = without_ones(before), without_ones(after)
     if len(before) == len(after) and sorted(old) == sorted(new):
         return (before, after) if old != new else None
-    if len(before) == len(after):
-        return (before, after) if _joins_parts(old, new) else None
-    if _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new):
-        return before, after
-    return (before, after) if _joins_parts(old, new) else None
+    mixes = _joins_parts(old, new)
+    if len(before) != len(after):
+        mixes |= _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new)
+    return (before, after) if mixes else None
 
 
 def _mixed(node: Node) -> tuple[Shape, Shape] | None:

@@ -448,7 +448,7 @@ _SENTENCES = {
         "compare with `==`; True means ignored",
     ),
     "bound_of_log": _Sentence(
-        "`{what}` has the lower bound {other}, which an exp is always above: it is one for the log",
+        "`{what}` has the lower bound {other}, which has no effect: exp is never negative",
         "limit the logarithm before exp, or give bounds of the deviation itself",
     ),
     "sum_of_shares": _Sentence(
@@ -464,7 +464,7 @@ _SENTENCES = {
         "remove the condition",
     ),
     "wrong_side": _Sentence(
-        "`{what}` puts the value of each step at its own place, not at that of the next step",
+        "`{what}` gives each step its own value, not that of the step before: it pads the end",
         "pad at the beginning: the first step has none before it",
     ),
     "unread_end": _Sentence(
@@ -473,11 +473,11 @@ _SENTENCES = {
         "multiply the value of the next state by `1 - {other}`",
     ),
     "unread_train_mask": _Sentence(
-        "`{what}` is over all nodes, those of the test too: `{other}` is read by measures only",
+        "`{what}` uses all nodes, also those of the test: only metrics read `{other}`",
         "index outputs and labels with `{other}`",
     ),
     "size_of_other_split": _Sentence(
-        "`{what}` in `{other}` divides by the size of data that the loop does not go over",
+        "`{what}` in `{other}` divides by the size of another data set than that of the loop",
         "divide by the size of the data of the loop",
     ),
     "count_of_last_batch": _Sentence(

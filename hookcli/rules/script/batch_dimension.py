@@ -34,7 +34,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = (
             f"'{row.name}' ({row.type}) reads dimension 0 of its input {shape} as {read}, but "
             + (
-                f"the batches of the DataLoader have {samples:,} samples: those of dimension "
+                f"the batches of the DataLoader have {samples:,} samples, in dimension "
                 if known[0].get("of") == "loader"
                 else f"the loss has {samples:,} targets: one for each index of dimension "
             )

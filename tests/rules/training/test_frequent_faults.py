@@ -680,7 +680,7 @@ def test_the_batches_of_a_loader_tell_the_dimension_of_samples():
         return train
 
     [message] = found(along(False), "batch_dimension")
-    assert "but the batches of the DataLoader have 16 samples: those of dimension 0" in message
+    assert "but the batches of the DataLoader have 16 samples, in dimension 0" in message
     assert found(along(True), "batch_dimension") == []
 
 

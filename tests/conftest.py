@@ -15,7 +15,7 @@ from . import inherited_state  # noqa: F401  # isort: skip  # before torch is im
 import pytest
 from hypothesis import settings
 
-from . import products, tiers, times
+from . import products, tiers, times, turns
 from .forked.client import Server, server
 from .left_files import pytest_sessionfinish, pytest_sessionstart, pytest_terminal_summary
 from .left_state import nothing_is_left
@@ -36,12 +36,15 @@ SAMPLES = ROOT / "sample_models"
 def pytest_addoption(parser):
     products.add_option(parser)
     times.add_option(parser)
+    turns.add_option(parser)
 
 
 def pytest_configure(config):
     config.pluginmanager.register(tiers.Tiers())
     if not config.getoption("--whole"):
         config.pluginmanager.register(products.Push())
+        turn = config.getoption("--turn")
+        config.pluginmanager.register(turns.Turns(turns.turn_of_commit() if turn is None else turn))
     if path := config.getoption("--record-times"):
         leads = not hasattr(config, "workerinput")
         config.pluginmanager.register(times.Times(path, leads=leads))

@@ -7,6 +7,7 @@ regression; Goodfellow et al. 2016, Deep Learning, 8.3 on the learning rate.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import median
 
 from hookcli.report.report import Report
@@ -18,6 +19,11 @@ DECAY = "weight_decay"  # a cause
 SMALL_STEP = 1e-4  # of the norm of all parameters, where the loss falls a little
 _PULLS, _FIRST_STEPS = 3.0, 2  # times the norm of the gradients, and the steps that are compared
 _RANGE, _SCALE, _RELATION = "input_range", "target_scale", "label_relation"  # measurements
+_TRIAL = "batch_trial"  # a measurement
+_STAYS, _LEARNS = 0.8, 0.5  # of the first loss of one batch, or of that of a guess
+_TRIED = 3  # other rates
+_SMALL_CHANGE = 3e-4  # of the norm of all parameters: converged trainings change more
+_PEAK = 0.3  # of the largest learning rate of a training
 _FAR = 100.0  # times the size of the outputs
 _FREE = 0.01  # of the values of a model
 _TINY_STEP, _SHORT_WAY = 2e-5, 0.03  # of the norm of all parameters: in one step, and in all
@@ -53,6 +59,8 @@ def cause_of(
         )
     ratios = [ratio for step in training.steps if (ratio := real(step.update_ratio)) is not None]
     rates = [rate for step in training.steps if (rate := largest_rate(step)) is not None]
+    if (slow := _too_low(report)) is not None:
+        return slow
     if ratios and rates and max(ratios) < (tiny or _TINY_STEP):
         return (
             f"each step changes the parameters by at most {max(ratios):.2g} of their norm, at a "
@@ -121,7 +129,112 @@ def _decayed(training: TrainingInfo) -> tuple[str, str] | None:
 
 def reason_of_guess(report: Report, losses: Series, guess: float) -> tuple[str, str] | None:
     """Return why a loss of classes ends at that of a guess, and an advice; None if not known."""
-    return _thrown_off(report, losses, guess) or unrelated_targets(report)
+    return _thrown_off(report, losses, guess) or rate_of_trial(report) or unrelated_targets(report)
+
+
+def rate_of_trial(report: Report) -> tuple[str, str] | None:
+    """Return that another learning rate lowers the loss of one batch, and an advice.
+
+    None if the learning rate of the training does it, or if no other one does, or if no batch was
+    tried.
+    """
+    return _too_high(report) or _too_low(report)
+
+
+def _too_high(report: Report) -> tuple[str, str] | None:
+    trial = _trial(report)
+    if trial is None or not trial.stays:
+        return None
+    best = min((pair for pair in trial.others if pair[1] < trial.rate), default=None)
+    if best is None or best[0] >= _LEARNS * trial.base:
+        return None
+    return trial.sentence("high", best), f"lower the learning rate: try {best[1]:.3g}"
+
+
+def _too_low(report: Report) -> tuple[str, str] | None:
+    trial = _trial(report)
+    if trial is None or not trial.stays or trial.last is None or trial.last > trial.first:
+        return None
+    best = min((pair for pair in trial.others if pair[1] > trial.rate), default=None)
+    if best is None or best[0] >= _LEARNS * trial.base or not _are_small(report):
+        return None
+    return trial.sentence("low", best), f"raise the learning rate: try {best[1]:.3g}"
+
+
+def _are_small(report: Report) -> bool:
+    """Return whether the steps that were measured change little of the parameters."""
+    steps = () if report.training is None else report.training.steps
+    ratios = [ratio for step in steps if (ratio := real(step.update_ratio)) is not None]
+    return bool(ratios) and max(ratios) < _SMALL_CHANGE
+
+
+def advice_of_trial(report: Report) -> str | None:
+    """Return what follows if steps on one batch lower its loss, or if they do at no rate."""
+    trial = _trial(report)
+    if trial is None or trial.last is None:
+        return None
+    if trial.last < _LEARNS * trial.base:
+        return (
+            f"check that labels belong to their inputs: {trial.steps} on one batch lower its loss "
+            f"from {trial.first:.4g} to {trial.last:.4g}"
+        )
+    rates = [rate for _, rate in trial.others]
+    if len(rates) < _TRIED or min(trial.others)[0] < _STAYS * trial.base:
+        return None
+    return (
+        f"check the model and its loss: {trial.steps} on one batch do not lower its loss of "
+        f"{trial.first:.4g} at any rate from {min(rates):.2g} to {max(rates):.2g}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Steps on one batch: the losses at the rate of the training, and pairs (loss, rate).
+
+    `base` is the first loss, or that of a guess if that is less. `last` is None if it is not
+    finite.
+    """
+
+    steps: str
+    rate: float
+    first: float
+    last: float | None
+    base: float
+    others: list[tuple[float, float]]
+
+    @property
+    def stays(self) -> bool:
+        """Whether the rate of the training does not lower the loss clearly."""
+        return self.last is None or self.last >= _STAYS * self.base
+
+    def sentence(self, which: str, best: tuple[float, float]) -> str:
+        """Return that the rate is too `which`, next to the loss of a better one."""
+        after = "makes it NaN or Inf" if self.last is None else f"leaves it at {self.last:.4g}"
+        return (
+            f"the learning rate of {self.rate:.3g} is too {which}: {self.steps} on one batch at "
+            f"{best[1]:.3g} lower its loss from {self.first:.4g} to {best[0]:.4g}, and this rate "
+            f"{after}"
+        )
+
+
+def _trial(report: Report) -> _Trial | None:
+    """Return the steps on one batch, unless the learning rate was still rising then."""
+    value = next((m.value for m in report.measurements if m.probe == _TRIAL), None)
+    if value is None or report.training is None:
+        return None
+    own, *others = value["tries"]
+    first = real(own["first"])
+    rates = [rate for row in report.training.steps if (rate := largest_rate(row)) is not None]
+    if first is None or first <= 0 or own["lr"] < _PEAK * max(rates, default=0.0):
+        return None
+    return _Trial(
+        counted(value["steps"], "step"),
+        own["lr"],
+        first,
+        real(own["last"]),
+        min(first, real(value["guess"]) or math.inf),
+        [(end, row["lr"]) for row in others if (end := real(row["last"])) is not None],
+    )
 
 
 def unrelated_targets(report: Report) -> tuple[str, str] | None:

@@ -25,6 +25,7 @@ from hookcli.training.observers.kept_graphs import KeptGraphs
 from hookcli.training.observers.label_classes import LabelClasses
 from hookcli.training.observers.label_relation import LabelRelation
 from hookcli.training.observers.label_shift import LabelShift
+from hookcli.training.observers.learning_trial import LearningTrial
 from hookcli.training.observers.loaded_weights import LoadedWeights
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
@@ -67,6 +68,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LabelClasses,
     SinglePredictions,
     LabelRelation,
+    LearningTrial,
     LinesOfRecords,
     LoadedWeights,
     LossLook,

@@ -11,7 +11,18 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 HALVES = ("tuning", "held_out")  # of the first set
 # Sets that were written later.
-LATER = ("second", "third", "fourth", "fifth", "sixth", "eighth", "ninth", "tenth", "eleventh")
+LATER = (
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)
 PARTS = (*HALVES, *LATER, *SEVENTH_HALVES)

@@ -132,6 +132,7 @@ _ROWS = (
             ("equal_choices", "the gathers in the autograd graph", "EqualChoice"),
             ("pooled_padding", "the means in the autograd graph", "PooledPaddingRow"),
             ("relu_outputs", "the operator that makes the output", "ReluOutput"),
+            ("rotary_axes", "the rotary embeddings in the autograd graph", "RotaryAxis"),
             ("self_sums", "the sums in the autograd graph", "SelfSum"),
             ("changed_shortcuts", "the activations that work in place", "ChangedShortcut"),
             ("half_values", "the dtypes in the autograd graph", "HALVES"),

@@ -49,6 +49,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if "why" in value:
         yield skipped(value["why"])
         return
+    if "sized" in value:
+        inferred = report.inputs is None or report.inputs.origin == "inferred"
+        yield skipped(_INFERRED) if inferred else _of_parameter(report, value)
+        return
     if "only" in value or "placed" in value:
         yield _of_place(report, value)
         return
@@ -84,6 +88,21 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         value=value["relative"],
         limit=limit,
     )
+
+
+def _of_parameter(report: Report, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the finding that a parameter has an entry for each sample of the batch."""
+    name, many = value["sized"], value["samples"]
+    message = (
+        f"'{name}' {value['shape']} has an entry for each of the {many} samples of the batch: with "
+        f"{many - 1} samples the model fails, unless it has {many - 1} entries too"
+    )
+    owner = name.rpartition(".")[0]
+    place = next((row.place for row in report.layers if row.name == owner), None)
+    return RuleFinding(
+        "fail", name, "entry of each sample", message, place=place or report.model.place,
+        advice="give it 1 entry in the dimension of samples, and one for each position",
+    )  # fmt: skip
 
 
 def _of_place(report: Report, value: Mapping[str, Any]) -> RuleFinding:
@@ -189,7 +208,9 @@ RULE = Rule(
     "adjacency matrix does, or if layers quantize with the range of all samples. A finding names "
     "the first function whose result depends on several samples, or the view that puts samples "
     "into wrong places. Two more facts of the same runs are findings: outputs that only one sample "
-    "changes, and copies of one sample that get different outputs.",
+    "changes, and copies of one sample that get different outputs. If no other number of samples "
+    "runs, a parameter that has an entry for each sample is one too: a batch with one sample less "
+    "then runs if the parameter has one entry less.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
     "because integer inputs have no gradient",

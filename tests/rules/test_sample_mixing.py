@@ -79,6 +79,25 @@ class PositionsBySample(Net):
         return self.last(torch.relu(self.first(x) + self.table[: x.size(0)]))
 
 
+class EntryOfEachSample(Net):
+    """The parameter has as many entries as the batch has samples, and the other one by chance."""
+
+    def make(self):
+        self.table = nn.Parameter(torch.randn(4, 1, 8))
+        self.other = nn.Parameter(torch.randn(4, 8))
+
+    def forward(self, x):
+        x = torch.relu(self.first(x) + self.table)
+        return self.last(x + (x @ self.other.t()) @ self.other)
+
+
+class FixedBatch(Net):
+    """The size of the batch is a number in the code, and no parameter has it."""
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)).view(4, 6, 8))
+
+
 MIXED = {
     BatchAsTime: "'rnn' (GRU) has batch_first=False",
     BatchAsKeys: "'att' (MultiheadAttention) has batch_first=False",
@@ -180,3 +199,24 @@ def test_the_predictions_of_a_model_that_returns_its_loss_are_compared():
         assert row.status == status
     report = hookcli.check(ReturnsLoss(), inputs=(SEQUENCES, target), rules=["batch_independent"])
     assert "output (input of cross_entropy) of sample 0 changes by" in report.checks[0].message
+
+
+def test_a_parameter_with_an_entry_for_each_sample_is_named():
+    row = finding(EntryOfEachSample)
+    assert (row.status, row.target) == ("fail", "table")
+    assert row.message == (
+        "'table' [4, 1, 8] has an entry for each of the 4 samples of the batch: with 3 samples the "
+        "model fails, unless it has 3 entries too"
+    )
+
+
+def test_a_batch_size_that_no_parameter_has_is_not_judged():
+    assert finding(FixedBatch).status == "skip"
+
+
+def test_a_parameter_is_as_before_when_it_was_tried():
+    net = EntryOfEachSample()
+    before = {name: (p.data_ptr(), p.clone()) for name, p in net.named_parameters()}
+    hookcli.check(net, inputs=SEQUENCES)
+    for name, p in net.named_parameters():
+        assert p.data_ptr() == before[name][0] and torch.equal(p, before[name][1])

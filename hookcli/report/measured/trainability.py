@@ -302,6 +302,16 @@ class PooledPaddingRow(TypedDict):
     place: str | None
 
 
+class RotaryAxis(TypedDict):
+    """The dimension of a tensor along which the angles of a rotation differ, and the positions'."""
+
+    shape: list[Size]
+    dim: Index
+    positions: Index
+    module: str | None
+    place: str | None
+
+
 class ReluOutput(TypedDict):
     """The number of outputs of a linear layer that a ReLU follows, and the share of zeros."""
 

@@ -22,6 +22,7 @@ from hookcli.text import join_names
 CODE, TARGETS, LATER = "causal_code", "token_targets", "later_positions"
 DECODERS = "open_decoders"
 TENSORS, EFFECT = "position_tensors", "position_effect"
+ROTARY = "rotary_axes"
 _NAMED = 2
 
 
@@ -86,7 +87,11 @@ def _open(row: tuple[str, Mapping[str, Any]]) -> RuleFinding:
 
 
 def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """Yield a note if tensors of positions have no effect."""
+    """Yield a finding for rotations of other dimensions, or a note if positions have no effect."""
+    rotations = rows_with(report, ROTARY, "dim")
+    if rotations:
+        yield _rotated(report, *rotations[0])
+        return
     tensors, value = rows_with(report, TENSORS, "shape"), _value(report, EFFECT)
     if value is None or not tensors:
         yield skipped("no tensor has the name of positions")
@@ -106,6 +111,22 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", tensors[0][0], "positions", message, place=report.model.place, severity="note",
         advice="add one entry for each position, as `pe[:, :x.size(1)]` or "
         "`embedding(torch.arange(t))`",
+    )  # fmt: skip
+
+
+def _rotated(report: Report, name: str, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the finding that the angles of a rotary embedding differ along the wrong dimension."""
+    shape, dim, along = value["shape"], value["dim"], value["positions"]
+    where = f" in '{name}'" if name else ""
+    message = (
+        f"a rotary embedding{where} of {shape} has angles along dimension {dim}, of size "
+        f"{shape[dim]}, and not along the {shape[along]} positions in dimension {along}: it does "
+        "not tell their order"
+    )
+    return RuleFinding(
+        "fail", name, "rotation", message, dim, along, value["place"] or report.model.place,
+        severity="warning",
+        advice="swap heads and positions before the rotation, or pass the dimension of positions",
     )  # fmt: skip
 
 
@@ -142,13 +163,16 @@ POSITIONS_RULE = Rule(
     says="an encoding of positions has an effect",
     computes="Only if a parameter or buffer with different rows has the name of positions, as pe "
     "or pos_embed: runs the model in eval mode with the positions of the input in reversed order. "
-    "It is a note if all outputs are the same, or the same in reversed order, up to rounding.",
+    "It is a note if all outputs are the same, or the same in reversed order, up to rounding. A "
+    "rotary embedding is judged by its angles in the autograd graph: `x * cos + rotated(x) * sin`, "
+    "or complex numbers of size 1. It is a warning if they differ along another dimension, such as "
+    "the heads, and not along one with the length of the input.",
     formula="not (f(reverse(x)) = reverse(f(x)) or f(x))",
     source="Vaswani et al. 2017, section 3.5; DiffPoseTalk#20",
     fails="x + self.pe[:, x.shape[1], :]",
     mend="x + self.pe[:, : x.shape[1], :]",
     example="{rule: position_effect}",
     needs=lambda options: (request_probe(TENSORS), request_probe(EFFECT)),
-    watches=lambda options: (request_probe(TENSORS), request_probe(EFFECT)),
+    watches=lambda options: tuple(map(request_probe, (TENSORS, EFFECT, ROTARY))),
     judge=_positions,
 )

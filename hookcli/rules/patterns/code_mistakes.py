@@ -91,6 +91,20 @@ _SENTENCES = {
         "round it, divide by `//`, or use a dtype with fractions",
         is_note=True,
     ),
+    "cancelled_sum": _Sentence(
+        "`{what}` is `{other}`: the other tensor cancels, and gets no gradient, unlike that of a "
+        "straight-through step",
+        "detach the difference: `x + (y - x).detach()`",
+    ),
+    "joined_twice": _Sentence(
+        "`{what}` joins `{other}` with itself: another part may be meant, which nothing reads here",
+        "join the other part, such as the state of the other direction",
+    ),
+    "state_cut": _Sentence(
+        "`{what}` in a loop of a module cuts the gradient of `{other}` at each step: earlier steps "
+        "are not learned from",
+        "use `{other}` as it is; detach it between batches, outside of the loop",
+    ),
     "swapped_arguments": _Sentence(
         "`{what}` passes arguments in another order than the parameters {other}, by their names",
         "exchange the arguments, or pass them by name",

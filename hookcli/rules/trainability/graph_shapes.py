@@ -194,7 +194,8 @@ RESHAPED = Rule(
     computes="Follows the autograd graph from the loss. A view whose result has the sizes of its "
     "input in another order is a finding: it cuts the same sequence of elements at other places. "
     "So is one that splits or merges the dimension of heads with one that does not lie beside it, "
-    "one that joins parts of two dimensions, and one that puts channels last; or one that gives "
+    "one that joins parts of two dimensions, one that puts channels last, one that makes as many "
+    "rows of pictures as there are square patches, and one that gives "
     "dimension 0 the size that it had before a permutation moved it. Dimensions of size 1 do not "
     "count. A view of [B, C, H, W] to another number of rows than the B samples, which the model "
     "then returns, is a note. What is cut back at once, as by a slice, is not judged.",

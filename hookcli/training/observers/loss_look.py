@@ -30,6 +30,7 @@ from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     NARROW,
     NORMS,
     POOLED,
+    ROTARY,
     SCALES,
     SHARP,
     SIMILARITIES,
@@ -98,7 +99,7 @@ _SIGNED = {
 }  # fmt: skip
 _PATTERNS = (
     AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED, SCALES, NARROW,
-    CHOICES,
+    CHOICES, ROTARY,
 )  # fmt: skip
 _NO_INPUTS: CallInputs = ((), {})
 

@@ -825,6 +825,54 @@ CODE = {
             return inter / (union + 1e-6)
         """,
     ),
+    "cancelled_sum": (
+        """
+        def forward(self, inputs):
+            quantized = self.lookup(inputs)
+            return inputs + (quantized - inputs)
+        """,
+        """
+        def forward(self, inputs, t):
+            quantized = inputs + (self.lookup(inputs) - inputs).detach()
+            return quantized + (inputs - quantized) * t + (t - inputs)
+        """,
+    ),
+    "joined_twice": (
+        """
+        def forward(self, x):
+            _, (h, c) = self.lstm(x)
+            hidden = torch.cat([h[-1, 0], h[-1, 1]], 1)
+            return hidden, torch.cat([c[-1, 0], c[-1, 0]], 1)
+        """,
+        """
+        def forward(self, x):
+            _, (h, c) = self.lstm(x)
+            hidden = torch.cat([h[-1, 0], h[-1, 1]], 1)
+            angles = torch.cat([x, x], 1)
+            return hidden, angles, torch.cat([c[-1, 0], c[-1, 1]], 1)
+        """,
+    ),
+    "state_cut": (
+        """
+        def forward(self, x):
+            state = x.new_zeros(2, 3)
+            for t in range(x.shape[1]):
+                state = state.data.clone()
+                state = self.cell(x[:, t], state)
+            return state
+        """,
+        """
+        def fit(self, batches):
+            state = self.state.detach()
+            for x in batches:
+                state = state.detach()
+                state = self.cell(x, state)
+                state.sum().backward()
+            for i in range(3):
+                kept = state.detach()
+                state = self.cell(kept, state)
+        """,
+    ),
     "focal_average": (
         """
         def loss(self, scores, target):
@@ -1050,6 +1098,35 @@ def test_a_mistake_is_found_once_and_not_in_code_that_looks_like_it(mistake):
 )
 def test_a_text_that_cannot_be_searched_has_no_mistake(text):
     assert mistakes_of_text(text) == []
+
+
+FOCAL = """
+def focal_loss(values, gamma):
+    p = torch.exp(-values)
+    return ((1 - p) ** gamma * values).mean()
+
+def perplexity(values, gamma):
+    return torch.exp(values) * gamma
+
+class Loss(nn.Module):
+    def forward(self, scores, target):
+        ce = F.cross_entropy(scores, target{how})
+        return {name}(ce, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "is_found"),
+    [
+        ("", "focal_loss", True),
+        (", reduction='none'", "focal_loss", False),
+        ("", "perplexity", False),
+        ("", "other", False),
+    ],
+)
+def test_a_focal_loss_of_another_function_gets_the_loss_of_each_sample(how, name, is_found):
+    found = mistakes_of_text(FOCAL.format(how=how, name=name))
+    assert [one for one, _ in found] == ["focal_average"] * is_found
 
 
 class Plain(nn.Linear):

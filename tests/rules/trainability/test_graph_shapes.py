@@ -313,6 +313,42 @@ def test_a_view_of_the_input_is_found():
     assert row.status == "pass"
 
 
+class Patches(nn.Module):
+    """A linear layer of what a function cuts out of pictures, or of a feature map of them."""
+
+    def __init__(self, function, features, *, maps=False):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1) if maps else nn.Identity()
+        self.function, self.project = function, nn.Linear(features, 6)
+
+    def forward(self, x):
+        return self.project(self.function(self.conv(x)))
+
+
+def square_patches(x):
+    cut = x.unfold(2, 4, 4).unfold(3, 4, 4)  # b, c, 2, 2, 4, 4
+    return cut.permute(0, 2, 3, 1, 4, 5).reshape(len(x), 4, -1)
+
+
+@pytest.mark.parametrize("maps", [False, True])
+@pytest.mark.parametrize(
+    ("function", "features", "shape", "status"),
+    [
+        (lambda x: x.view(2, 4, 48), 48, (2, 3, 8, 8), "fail"),
+        (square_patches, 48, (2, 3, 8, 8), "pass"),
+        (lambda x: x.view(2, 3, 64), 64, (2, 3, 8, 8), "pass"),  # a row for each channel
+        (lambda x: x.view(2, 24, 8), 8, (2, 3, 8, 8), "pass"),  # and for each line
+        (lambda x: x[:, :1].reshape(2, 16, 4), 4, (2, 3, 8, 8), "fail"),
+        (lambda x: x[:, :1].reshape(2, 9, 9), 9, (2, 3, 9, 9), "pass"),  # lines, of one channel
+    ],
+)
+def test_a_view_that_cuts_no_square_patches_is_found(function, features, shape, status, maps):
+    if shape[1] == 3 and features in {4, 9}:
+        maps = True  # the part of a picture is not the picture itself
+    row = judged(Patches(function, features, maps=maps), "reshaped_axes", torch.randn(shape))
+    assert row.status == status, row.message
+
+
 def test_classes_of_a_linear_layer_after_a_transpose_are_in_the_last_dimension():
     aims = torch.zeros(3, 6, dtype=torch.long)
     model = nn.Sequential(Do(lambda x: x.transpose(1, 2)), nn.Linear(8, 6))

@@ -21,10 +21,12 @@ from hookcli.engine.probes.context import Requests, RerunContext
 from hookcli.engine.probes.determinism import as_number, change, repeat
 from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.engine.probes.samples.mixing import locate, locate_place
+from hookcli.engine.probes.samples.sample_parameters import parameter_of_samples
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits
 from hookcli.models.converted.quantized import measures_range
+from hookcli.models.eager import EagerModel
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.refusals import raise_if_external
@@ -70,6 +72,7 @@ class _Not:
 
     why: str
     ran: bool
+    failed: bool = False  # the model raised an error
 
 
 def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
@@ -188,6 +191,8 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         return _result(along, moved)
     if along.ran and dim is None and (alone := _of_one_sample(again, base)) is not None:
         return alone
+    if along.failed and (sized := _of_samples(again, dim or 0)) is not None:
+        return sized
     other = None if dim is not None else _along(again, base, 1)
     if not isinstance(other, _Along):
         return {"why": f"the batch dimension is unknown: {along.why}"}
@@ -195,6 +200,16 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     if not isinstance(moved, str) and moved.is_coupled and not along.ran:
         moved = f"the batch dimension is unknown: {along.why}"
     return _result(other, moved)
+
+
+def _of_samples(again: Rerun, dim: int) -> dict[str, Any] | None:
+    """Return the parameter that has an entry for each sample, if that is why no other size runs."""
+    size = number_of_samples(again.batch, dim) or 0
+    tensors = [t for _, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)]
+    # A parameter for each row of a matrix may be one for each node of a graph.
+    if size < 3 or not isinstance(again.model, EagerModel) or tensors[0].dim() < 3:
+        return None
+    return parameter_of_samples(again, taken(again.batch, dim, [*range(size - 1)]), size)
 
 
 def has_time_first(again: Rerun) -> bool:
@@ -289,7 +304,9 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         raise_if_external(error)
         reason = f"{type_name(error)}: {first_line(message_of(error))}"
-        return _Not(f"{size + 1} samples along dimension {dim} failed: {reason}", ran=False)
+        return _Not(
+            f"{size + 1} samples along dimension {dim} failed: {reason}", False, failed=True
+        )
     outputs, drew = {}, again.draws
     for path, tensor in base.items():
         if tensor.is_nested:

@@ -41,6 +41,9 @@ SEARCHES: dict[str, Search] = {
     "lost_random": modules.lost_random_values,
     "unread_gradient": modules.backwards_without_gradient,
     "cut_fraction": statements.cut_fractions,
+    "cancelled_sum": statements.cancelled_sums,
+    "joined_twice": statements.joined_twice,
+    "state_cut": layers.states_cut_each_step,
     "swapped_arguments": arguments.swapped_arguments,
     "swapped_roles": arguments.swapped_roles,
     "plain_for_log": arguments.plain_for_logarithms,
@@ -138,6 +141,8 @@ SEARCHES: dict[str, Search] = {
 _NAMED = {
     "unused_layer": r"dropout|lu\b|tanh|sigmoid|softplus|mish",
     "entropy_added": "entropy",
+    "joined_twice": r"\b(cat|concat\w*|h?stack)\b",
+    "state_cut": r"\b(data|detach)\b",
     "own_range": "train",
     "state_before_schedule": "lr_scheduler",
     "lost_random": r"\brand|multinomial|bernoulli",

@@ -300,3 +300,47 @@ def buffers_in_lists(code: SearchedCode) -> Iterator[Mistake]:
             again = {f"getattr(self, {name})" for name in registered.values()}
             if is_self(owner) and (given in registered or given in again):
                 yield Mistake(text_of(owner), call.lineno, given)
+
+
+def states_cut_each_step(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield states that each step of a forward's loop takes without their gradient.
+
+    A loop over batches, which calls backward, may cut them: so does truncated backpropagation.
+    """
+    for function in code.functions:
+        if function.name == "__init__" or not any(one.arg == "self" for one in function.args.args):
+            continue
+        if any(called(one) in {"backward", "step", "no_grad"} for one in ast.walk(function)):
+            continue
+        for loop in (one for one in ast.walk(function) if isinstance(one, ast.For)):
+            for i, statement in enumerate(loop.body):
+                cut = _cut_state(statement)
+                if cut is None:
+                    continue
+                later = [target_of(one) for one in loop.body[i + 1 :]]
+                if any(one is not None and text_of(one) == cut for one in later):
+                    yield Mistake(short(statement), statement.lineno, cut)
+
+
+def _cut_state(statement: ast.stmt) -> str | None:
+    """Return the variable that a statement replaces by its value without a gradient."""
+    target = target_of(statement)
+    if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
+        return None
+    value: ast.expr = statement.value
+    while True:
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr == "detach":
+                owner = value.func.value
+                break
+            if value.func.attr not in {"clone", "contiguous", "requires_grad_"}:
+                return None
+            value = value.func.value
+        elif isinstance(value, ast.Attribute) and value.attr == "data":
+            owner = value.value
+            break
+        elif called(value) == "Variable" and isinstance(value, ast.Call) and value.args:
+            value = value.args[0]
+        else:
+            return None
+    return target.id if isinstance(owner, ast.Name) and owner.id == target.id else None

@@ -151,6 +151,30 @@ def averaged_focal_losses(code: SearchedCode) -> Iterator[Mistake]:
             share = (found[1] or found[2]) if found else None
             if share and re.search(rf"\(1(\.0)? - {share}\) \*\* |pow\(1(\.0)? - {share}", text):
                 yield Mistake(name, losses[name], f"exp(-{name})")
+        calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+        for name, line in losses.items():
+            for call in calls:
+                given = [one.id if isinstance(one, ast.Name) else "" for one in call.args]
+                if name in given and _makes_focal(code, call, given.index(name)):
+                    yield Mistake(name, line, f"exp(-{name})")
+
+
+def _makes_focal(code: SearchedCode, call: ast.Call, place: int) -> bool:
+    """Return whether a call is one of a function of the file that weights a loss by its own exp."""
+    made = [one for one in code.functions if one.name == called(call) == text_of(call.func)]
+    if len(made) != 1 or place >= len(made[0].args.args):
+        return False
+    given, text = made[0].args.args[place].arg, ast.unparse(made[0])
+    found = re.search(rf"(\w+) = torch\.exp\(-{given}\)|(\w+) = \(-{given}\)\.exp\(\)", text)
+    share = (found[1] or found[2]) if found else None
+    return (
+        share is not None
+        and re.search(
+            rf"\(1(\.0)? - {share}\) \*\* .*\* {given}\b|{given} \* \(1(\.0)? - {share}\) \*\*",
+            text,
+        )
+        is not None
+    )
 
 
 def _is_averaged(call: ast.expr, code: SearchedCode) -> bool:

@@ -10,11 +10,13 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    line_of,
     short,
     target_of,
     text_of,
 )
 
+_JOINS = {"cat", "concat", "concatenate", "stack", "hstack"}
 _METHODS = {"zero_grad", "step", "backward", "eval", "train", "requires_grad_"}
 _MISSPELLED = {
     "require_grad", "require_grads", "requires_grads", "required_grad", "requires_gradient",
@@ -119,3 +121,49 @@ def saved_methods(code: SearchedCode) -> Iterator[Mistake]:
         for one in parts:
             if isinstance(one, ast.Attribute) and one.attr == "state_dict":
                 yield Mistake(text_of(one), one.lineno)
+
+
+def cancelled_sums(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums such as `x + (y - x)`, which are y: as a rule, a `detach` is missing.
+
+    A straight-through estimator is `x + (y - x).detach()`.
+    """
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Add):
+            continue
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if not isinstance(other, ast.BinOp) or not isinstance(other.op, ast.Sub):
+                continue
+            plain = isinstance(one, ast.Name | ast.Attribute | ast.Subscript)
+            if plain and text_of(one) == text_of(other.right) != text_of(other.left):
+                yield Mistake(short(node), node.lineno, text_of(other.left))
+                break
+
+
+def joined_twice(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield concatenations of a part with itself, in a function that joins different ones too.
+
+    `cat([c[-1, 0], c[-1, 0]])` beside `cat([h[-1, 0], h[-1, 1]])` takes one direction twice.
+    """
+    for function in code.functions:
+        pairs = []
+        for call in ast.walk(function):
+            given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+            if called(call) not in _JOINS or not isinstance(given, ast.List | ast.Tuple):
+                continue
+            if len(given.elts) == 2 and all(map(_is_fixed_part, given.elts)):
+                pairs.append((call, [text_of(one) for one in given.elts]))
+        different = any(one != other for _, (one, other) in pairs)
+        for call, (one, other) in pairs:
+            if one == other and different:
+                yield Mistake(short(call), line_of(call), one)
+
+
+def _is_fixed_part(node: ast.expr) -> bool:
+    """Return whether a node is a part of a tensor with fixed numbers, as `h[-1, 0]`."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return all(re.fullmatch(r"-?\d+|:", text_of(one)) for one in at) and any(
+        re.fullmatch(r"-?\d+", text_of(one)) for one in at
+    )

@@ -13,6 +13,7 @@ is one-hot. `weak_masks`: softmaxes in which masked scores keep a share. `unequa
 over parts that are scaled differently. `narrow_units`: layers of one unit between others.
 `equal_choices`: choices among equal values. `pooled_padding`: means over the vectors of tokens that
 count padding. `relu_outputs`: outputs of the model that are those of a ReLU behind a linear layer.
+`rotary_axes`: rotary embeddings whose angles differ along another dimension than the positions.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from hookcli.engine.probes.trainability.patterns.linear_maps import (
     weight_of,
 )
 from hookcli.engine.probes.trainability.patterns.narrow_units import narrow_units
+from hookcli.engine.probes.trainability.patterns.rotations import misplaced_rotations
 from hookcli.engine.probes.trainability.patterns.softmax_graph import (
     LINEAR,
     SOFTMAX,
@@ -60,7 +62,7 @@ from hookcli.engine.probes.trainability.patterns.softmax_graph import (
 )
 from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
-from hookcli.models.nested import leaves
+from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 
@@ -71,7 +73,7 @@ HALF, NORMED = "half_values", "norm_dimensions"
 AFTER, SHARP, POOLED = "scaled_shares", "sharp_scores", "pooled_padding"
 WEAK, SCALES, NARROW = "weak_masks", "unequal_scales", "narrow_units"
 CHOICES = "equal_choices"
-ENDS = "relu_outputs"
+ENDS, ROTARY = "relu_outputs", "rotary_axes"
 _LAYER_NORM, _GROUP_NORM = "NativeLayerNormBackward0", "NativeGroupNormBackward0"
 # A model without any is linear on purpose.
 _ACTIVATIONS = {
@@ -94,12 +96,14 @@ class GraphPatterns(GraphWatcher):
         self._given: dict[int, int] = {}  # the first input of each call that runs, by its order
         self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
         self._end: tuple[Node, dict[str, Any]] | None = None  # a linear layer before the outputs
+        self._lengths: set[int] = set()  # of the sequences that the model got
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
         super().begin(model)
         self._given.clear()
         self._replaced.clear()
+        self._lengths.clear()
         self._end = None
 
     def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
@@ -111,6 +115,9 @@ class GraphPatterns(GraphWatcher):
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Note the input of a call."""
         super().enter(call, batch)
+        if not self._has_looked and ROTARY in self._probes and call.parent is None:
+            given = (tensor for _, tensor, _ in argument_leaves(*batch))
+            self._lengths |= {one.shape[1] for one in given if _counts_positions(one)}
         if not self._has_looked and CHANGED in self._probes and batch[0]:
             self._given[call.order] = id(batch[0][0])
 
@@ -183,6 +190,7 @@ class GraphPatterns(GraphWatcher):
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
             ENDS: lambda: iter(() if end is None else (end,)),
+            ROTARY: lambda: misplaced_rotations(nodes, self._lengths),
         }
         for probe, rows in patterns.items():
             if probe in self._probes:
@@ -203,6 +211,13 @@ class GraphPatterns(GraphWatcher):
             name, index, (kind, place) = place_of(node, owners, calls)
             value = {**value, "module": kind, "place": place}
             self.measurements.append(Measurement(probe, name, index, value, None))
+
+
+def _counts_positions(tensor: torch.Tensor) -> bool:
+    """Return whether dimension 1 of an input may count the positions of a sequence."""
+    if tensor.is_nested:
+        return False
+    return tensor.dim() == 3 or (tensor.dim() == 2 and not tensor.is_floating_point())
 
 
 def _cut_at_zero(outputs: list[torch.Tensor]) -> tuple[Node, dict[str, Any]] | None:

@@ -34,7 +34,7 @@ from hookcli.engine.probes.trainability.shapes.node_shapes import (
     shape_of,
     without_ones,
 )
-from hookcli.engine.probes.trainability.shapes.views import Rows, mixing_views
+from hookcli.engine.probes.trainability.shapes.views import Rows, cuts_patches, mixing_views
 from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves, leaves
@@ -133,6 +133,7 @@ class GraphShapes(GraphWatcher):
         for given in self._inputs:
             sizes = [without_ones(one.shape) for one in (given, tensor)]
             alike = given.dim() == tensor.dim() and sorted(sizes[0]) == sorted(sizes[1])
+            alike |= call.type == "Linear" and cuts_patches(given.shape, tensor.shape)
             if not alike or sizes[0] == sizes[1] or given.data_ptr() != tensor.data_ptr():
                 continue
             if given.is_contiguous() and tensor.is_contiguous():

@@ -106,7 +106,23 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
     mixes = _joins_parts(old, new)
     if len(before) != len(after):
         mixes |= _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new)
-    return (before, after) if mixes else None
+    return (before, after) if mixes or cuts_patches(before, after) else None
+
+
+def cuts_patches(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a view turns pictures [b, c, h, w] into as many rows as square patches.
+
+    Its rows are runs of lines of one channel, and no patches of all channels.
+    """
+    if len(before) != 4 or len(after) != 3 or before[0] != after[0]:
+        return False
+    (_, channels, height, width), (_, count, values) = before, after
+    side = math.isqrt(values // max(1, channels))
+    if side < 2 or side * side * channels != values or height % side or width % side:
+        return False
+    # Rows of a channel, and channels, are cut on purpose.
+    is_row = channels == 1 and values % width == 0 and count == height
+    return count == (height // side) * (width // side) > 1 and count != channels and not is_row
 
 
 def _mixed(node: Node) -> tuple[Shape, Shape] | None:

@@ -28,7 +28,7 @@ from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.trials.output_loss import guess_of
 
 TRIAL = "batch_trial"  # a measurement
-_ASKED = frozenset({20, 60, 200, 600})  # steps after which the losses are looked at
+_ASKED = (20, 60, 200, 600)  # steps after which the losses are looked at
 _FELL = 0.97  # of the median of the first third
 _BETTER = 0.93  # of the loss of a guess
 _MOST_KEPT = 1 << 22  # elements of the first values of parameters
@@ -53,7 +53,8 @@ class LearningTrial(Observer):
         self._record: Record | None = None
         self._first: list[torch.Tensor] | None = None  # values before the first step
         self._began = 0.0
-        self._asked: Series | None = None  # losses, which the next backward pass decides by
+        self._asked: Series | None = None  # losses
+        self._left = [*_ASKED]  # steps that are waited for
         self._is_over = False
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
@@ -64,8 +65,11 @@ class LearningTrial(Observer):
             self._begin(optimizer, records)
         elif optimizer is not self._optimizer:  # several models, or parts, are trained in turn
             self._end()
-        elif self._record is not None and self._record.steps.total in _ASKED:
-            self._asked = _losses(self._record)
+        elif not self._left:
+            self._end()
+        elif self._record is not None and (total := self._record.steps.total) >= self._left[0]:
+            self._left = [step for step in self._left if step > total]
+            self._asked = _losses(self._record)  # which the next backward pass decides by
 
     def _begin(self, optimizer: Any, records: Sequence[Record]) -> None:
         parameters = parameters_of(optimizer)
@@ -139,7 +143,7 @@ def _losses(record: Record) -> Series | None:
     """Return the losses so far; None if some are below 0, or if there are too few."""
     rows = [(row.step, row.loss) for row in record.steps.rows()]
     losses = [(step, value) for step, value in rows if isinstance(value, float)]
-    if len(losses) < min(_ASKED) or min(value for _, value in losses) < 0:
+    if len(losses) < _ASKED[0] or min(value for _, value in losses) < 0:
         return None
     return losses
 

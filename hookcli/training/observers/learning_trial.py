@@ -63,10 +63,8 @@ class LearningTrial(Observer):
             return
         if self._optimizer is None:
             self._begin(optimizer, records)
-        elif optimizer is not self._optimizer:  # several models, or parts, are trained in turn
-            self._end()
-        elif not self._left:
-            self._end()
+        elif optimizer is not self._optimizer or not self._left:
+            self._end()  # several models, or parts, are trained in turn; or nothing is left to do
         elif self._record is not None and (total := self._record.steps.total) >= self._left[0]:
             self._left = [step for step in self._left if step > total]
             self._asked = _losses(self._record)  # which the next backward pass decides by

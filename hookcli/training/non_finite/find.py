@@ -253,6 +253,8 @@ def _from_gradients(
 
 def _of_script(graph: ScriptLossGraph | None, place: str | None) -> NonFiniteValue:
     """Return what is known of a loss that is not finite although the outputs are."""
+    if graph is not None and graph.variable is not None:
+        return graph.variable
     reason = "the outputs of the model are finite; what the script computes of them is not"
     if graph is not None and graph.operators:
         reason += f", by {join_names(graph.operators)}"

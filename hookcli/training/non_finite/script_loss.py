@@ -21,6 +21,7 @@ from hookcli.operators.nodes import node_name
 from hookcli.operators.reasons import Operation, why
 from hookcli.rules.first_operator import explanation
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.non_finite.bad_variable import bad_variable
 from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.loss_expression import bad_part
 from hookcli.training.non_finite.plain_rows import facts_row
@@ -121,12 +122,14 @@ class ScriptLossGraph:
     """The nodes from the outputs of roots to a loss, each after those of its inputs.
 
     `found` is what made the loss not finite, if the source of the script or tensors that nodes
-    saved show it. `place` is the line that computes the loss.
+    saved show it. `variable` is one that is not finite, which matters if the outputs are. `place`
+    is the line that computes the loss.
     """
 
     nodes: list[LossNode]
     place: str | None
     found: NonFiniteValue | None = None
+    variable: NonFiniteValue | None = None
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -150,6 +153,7 @@ def graph_of_loss(
         numbers = {node: i for i, node in enumerate(nodes)}
         graph = ScriptLossGraph([_plain(node, numbers, calls) for node in nodes], place)
         graph.found = None if frame is None else bad_part(frame)
+        graph.variable = None if frame is None else bad_variable(frame)
         for node in () if graph.found is not None else nodes:
             graph.found = _judge(node, values)
             if graph.found is not None:

@@ -862,6 +862,12 @@ CODE = {
             return state
         """,
         """
+        def refine(self, coords):
+            for _ in range(8):
+                coords = coords.detach()
+                coords = coords + self.update(coords)
+            return coords
+
         def fit(self, batches):
             state = self.state.detach()
             for x in batches:

@@ -19,6 +19,10 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 
 _QUERIES, _KEYS, _VALUES = {"q", "query", "queries"}, {"k", "key", "keys"}, {"v", "value", "values"}
 _HEADS = {"heads", "head", "h", "nheads", "nhead", "num_heads", "n_heads"}
+# Positions that are refined in rounds are detached on purpose, as in RAFT.
+_STATE = re.compile(
+    r"(^|_)(hidden|states?|memory|cell|prev\w*|[hc]([xtn]|\d)?)(_|\d|$)", re.IGNORECASE
+)
 _LENGTHS = {"t", "l", "n", "s", "length", "len", "seq", "tokens", "time"}
 _FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
 
@@ -315,7 +319,7 @@ def states_cut_each_step(code: SearchedCode) -> Iterator[Mistake]:
         for loop in (one for one in ast.walk(function) if isinstance(one, ast.For)):
             for i, statement in enumerate(loop.body):
                 cut = _cut_state(statement)
-                if cut is None:
+                if cut is None or not _STATE.search(cut):
                     continue
                 later = [target_of(one) for one in loop.body[i + 1 :]]
                 if any(one is not None and text_of(one) == cut for one in later):

@@ -94,8 +94,8 @@ def _of_parameter(report: Report, value: Mapping[str, Any]) -> RuleFinding:
     """Return the finding that a parameter has an entry for each sample of the batch."""
     name, many = value["sized"], value["samples"]
     message = (
-        f"'{name}' {value['shape']} has an entry for each of the {many} samples of the batch: with "
-        f"{many - 1} samples the model fails, unless it has {many - 1} entries too"
+        f"'{name}' {value['shape']} has an entry for each of the {many} samples of the batch: "
+        "with fewer of both, the model runs"
     )
     owner = name.rpartition(".")[0]
     place = next((row.place for row in report.layers if row.name == owner), None)

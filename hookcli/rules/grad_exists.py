@@ -31,7 +31,7 @@ from hookcli.rules.rule import (
 )
 from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.rules.training.series import calls_without_graph_only, trained_between, without_sum
-from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run
+from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run, runs_in_another
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, join_names
 
@@ -250,6 +250,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             advice = _ZERO_ADVICE
         severity: Severity | None = None
         block = last.before(row.name for row in group) if status == "none" else None
+        if why and runs_in_another(report, module) is not None:
+            severity = "note"
         if block is not None and cause != CUT_OFF:
             message, severity = f"{message}; those of '{block}' got one", "note"
         yield RuleFinding(

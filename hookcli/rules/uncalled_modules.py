@@ -73,6 +73,22 @@ def used_without_call(report: Report) -> set[str]:
     }
 
 
+def runs_in_another(report: Report, name: str) -> str | None:
+    """Return a module of the same type as one around `name` whose own part of that name ran.
+
+    Such as 'decoder.0' for 'encoder.0.norm2', if both are of one class: the class calls that part
+    in one of its uses only.
+    """
+    types = {row.name: row.type for row in report.layers if row.name}
+    around = name
+    while around := around.rpartition(".")[0]:
+        part = name.removeprefix(f"{around}.")
+        for other, kind in types.items():
+            if other != around and kind == types.get(around) and f"{other}.{part}" in types:
+                return other
+    return None
+
+
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
     """Yield the modules that are not inside another of the rows."""
     names = {row.name for row in rows}
@@ -174,7 +190,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         text = never_ran(row.type)
         if statuses is not None:
             text += ", but has parameters"
-        yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
+        other = runs_in_another(report, row.name)
+        if other is not None:
+            text += f"; in '{other}', of the same class, it ran"
+        yield RuleFinding(
+            "fail", row.name, "never ran", text, 0, 1, row.place,
+            severity=None if other is None else "note",
+        )  # fmt: skip
     again = list(_again(report))
     yield from again
     if unknown and healthy and not again:
@@ -202,9 +224,10 @@ RULE = Rule(
     "parameters got a gradient without a call counts as called. Only with `all` are modules "
     "checked that have no parameters, or none that can get a gradient. A module that runs with "
     "other random numbers or inputs, or is in one list with such modules, is not reported: layers "
-    "may be dropped, and samples sent to experts. A BatchNorm in train mode "
-    "updates its running statistics in each call. It is reported if one call of a module runs it "
-    "repeatedly, unless the layer before or after it repeats too, as in a siamese network.",
+    "may be dropped, and samples sent to experts. It is a note if the same part of another module "
+    "of the same class ran, as of a block that only a decoder uses whole. A BatchNorm in train "
+    "mode updates its running statistics in each call. It is reported if one call of a module runs "
+    "it repeatedly, unless the layer before or after it repeats too, as in a siamese network.",
     formula="calls(module) >= 1; calls(BatchNorm in training) <= calls of the layer beside it",
     source="torch-audit TA500 and TA501",
     fails="self.dropout2 is constructed but forward calls self.dropout1 twice; self.norm "

@@ -119,9 +119,8 @@ def _rotated(report: Report, name: str, value: Mapping[str, Any]) -> RuleFinding
     shape, dim, along = value["shape"], value["dim"], value["positions"]
     where = f" in '{name}'" if name else ""
     message = (
-        f"a rotary embedding{where} of {shape} has angles along dimension {dim}, of size "
-        f"{shape[dim]}, and not along the {shape[along]} positions in dimension {along}: it does "
-        "not tell their order"
+        f"a rotary embedding{where} of {shape} has angles along dimension {dim}, and not along the "
+        f"{shape[along]} positions in dimension {along}"
     )
     return RuleFinding(
         "fail", name, "rotation", message, dim, along, value["place"] or report.model.place,

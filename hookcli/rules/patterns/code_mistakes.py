@@ -105,6 +105,43 @@ _SENTENCES = {
         "are not learned from",
         "use `{other}` as it is; detach it between batches, outside of the loop",
     ),
+    "tiny_fill": _Sentence(
+        "`{what}` replaces scores by {other} before a softmax, where {other} is a usual score",
+        "use `float('-inf')`",
+    ),
+    "best_not_copied": _Sentence(
+        "`{what}` keeps no copy: later steps change `{other}` too, so that it ends as the last one",
+        "keep `copy.deepcopy(...)`, or save it to a file",
+    ),
+    "unset_epoch": _Sentence(
+        "nothing calls `set_epoch` of `{what}`: it shuffles the samples in the same order each "
+        "epoch",
+        "call `sampler.set_epoch(epoch)` before each epoch",
+    ),
+    "unsaved_schedule": _Sentence(
+        "a checkpoint has `{what}`, and not the state of `{other}`: a resumed training begins its "
+        "schedule of learning rates again",
+        "save and load `{other}.state_dict()` too",
+    ),
+    "overwritten_setting": _Sentence(
+        "`{what}` in forward replaces what the constructor has set: the next call picks from the "
+        "values of this batch",
+        "assign it to a local variable",
+    ),
+    "predicts_in_train_mode": _Sentence(
+        "`{what}` runs a model with loaded weights in train mode, with dropout or the statistics "
+        "of this batch: nothing calls `{other}.eval()`",
+        "call `{other}.eval()` first",
+    ),
+    "nll_of_logits": _Sentence(
+        "`{what}` takes log-probabilities, and nothing in this file takes a log_softmax",
+        "use cross_entropy, or pass `log_softmax(outputs, dim=1)`",
+    ),
+    "mean_by_samples": _Sentence(
+        "`{what}` adds the mean of a batch, and the sum is divided by `{other}`, the number of "
+        "samples",
+        "divide by the number of batches, or add sums",
+    ),
     "swapped_arguments": _Sentence(
         "`{what}` passes arguments in another order than the parameters {other}, by their names",
         "exchange the arguments, or pass them by name",

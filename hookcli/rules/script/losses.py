@@ -81,7 +81,8 @@ def _values(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
 
 def _is_note(fact: ScriptFact) -> bool:
     """Return whether a fact may be meant."""
-    return fact.target in _NOTES or bool(fact.values.get("exclusive"))
+    few = fact.target == "dropped" and fact.values["p"] < _DROPPED
+    return few or fact.target in _NOTES or bool(fact.values.get("exclusive"))
 
 
 def _counts(fact: ScriptFact, report: TrainingReport) -> bool:
@@ -216,6 +217,7 @@ def _kl_reversed(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+_DROPPED = 0.2  # of the outputs: so few are a regularization, as in PyTorch's tutorial of names
 _NOTES = ("kl_mean", "kl_reversed", "masked_mean", "single_norm", "divergence_mean",
           "divergence_sum", "bare_returns", "squared_shares")  # fmt: skip
 

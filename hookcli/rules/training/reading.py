@@ -20,16 +20,16 @@ def reading(record: Report, run: TrainingReport) -> Report:
     """Return the record with parameters, layers and norms that stand for all sampled steps.
 
     A parameter is reached if it got a gradient at any sampled step, or changed between two of them,
-    as an expert does that is used now and then; its gradient is that of the
-    step with the median norm. Layers are those of the first call of the root. The norm over all
-    gradients is the largest.
+    as an expert does that is used now and then, or got one in another phase of the script; its
+    gradient is that of the step with the median norm. Layers are those of the first call of the
+    root. The norm over all gradients is the largest.
     """
     training = record.training
     if training is None:
         return record
     training = dataclasses.replace(training, together=_together(training, run))
     norms = [value for _, value in series(training, "grad_norm")]
-    between = _reached_between(training)
+    between = _reached_between(training) | _reached_in_phases(training, run)
     totals = dataclasses.replace(
         record.totals, grad_norm=max(norms) if norms else record.totals.grad_norm
     )
@@ -72,6 +72,23 @@ def _reached_between(training: TrainingInfo) -> set[str]:
     if optimizer is None or decays or optimizer.options.get("weight_decay"):
         return set()
     return {row.name for row in training.updates if row.changed}
+
+
+def _reached_in_phases(training: TrainingInfo, run: TrainingReport) -> set[str]:
+    """Return parameters that got a gradient in another training of a model of the same class.
+
+    Both must be phases of one script, one after the other, as a pretraining whose mask token the
+    training after it does not use.
+    """
+    return {
+        row.name
+        for other in run.records
+        if other.training is not None
+        and other.training.root_type == training.root_type
+        and other.training.record not in {training.record, *(training.together or ())}
+        for row in other.parameters
+        if row.status == "ok"
+    }
 
 
 def _parameter(row: ParameterRow, training: TrainingInfo, between: set[str]) -> ParameterRow:

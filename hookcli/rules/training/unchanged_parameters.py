@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, owner, places, weight_of
+from hookcli.rules.select import matches, modules_above, owner, places, weight_of
 from hookcli.rules.training.series import (
     BEFORE_WARMUP,
     cancelled,
@@ -26,6 +26,7 @@ from hookcli.rules.training.series import (
     statuses,
     without_sum,
 )
+from hookcli.rules.uncalled_modules import runs_in_another
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
@@ -92,6 +93,17 @@ def _compared(training: TrainingInfo, made: int) -> str:
     return f"steps {first} to {last}"
 
 
+def _is_used_elsewhere(report: Report, row: ParameterRow) -> bool:
+    """Return whether another phase of the script trains a parameter, or another module its part.
+
+    A status of "ok" without one at a step is that of the other phase.
+    """
+    if row.status == "ok":
+        return True
+    above = {one.name for one in report.uncalled if one.name}.intersection(modules_above(row.name))
+    return any(runs_in_another(report, name) is not None for name in above)
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each reason of parameters that no step changed."""
     training = report.training
@@ -121,6 +133,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             if reason == "other" and alone and weight_of(update.name) in changed:
                 continue  # its gradient cancels nearly: a rate that is too small is that of both
             if reason == "other" and _is_just_reached(row, training):
+                continue
+            if reason == "none" and row is not None and _is_used_elsewhere(report, row):
                 continue
             groups.setdefault(reason, []).append(update.name)
     where = places(report) if groups else {}

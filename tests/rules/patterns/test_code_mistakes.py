@@ -879,6 +879,179 @@ CODE = {
                 state = self.cell(kept, state)
         """,
     ),
+    "tiny_fill": (
+        """
+        def top(logits, k):
+            values = torch.topk(logits, k)[0]
+            logits[logits < values[:, [-1]]] = 1e-10
+            return torch.softmax(logits, -1)
+        """,
+        """
+        def top(logits, k, weights):
+            values = torch.topk(logits, k)[0]
+            logits[logits < values[:, [-1]]] = -1e10
+            scores = logits.masked_fill(logits == 0, float("-inf"))
+            weights[weights == 0] = 1e-10
+            return torch.softmax(scores, -1) / weights
+        """,
+    ),
+    "best_not_copied": (
+        """
+        def fit(model, optimizer):
+            for epoch in range(9):
+                model.train()
+                accuracy = run(model)
+                if accuracy > best_accuracy:
+                    best_accuracy, best_model = accuracy, None
+                    best_model = model
+            return test(best_model)
+        """,
+        """
+        def fit(model, optimizer):
+            for epoch in range(9):
+                model.train()
+                accuracy = run(model)
+                if accuracy > best_accuracy:
+                    best_accuracy = accuracy
+                    best_model = copy.deepcopy(model)
+                    best_weights = {k: v.clone() for k, v in model.state_dict().items()}
+            for rate in (1, 2):
+                other = Net()
+                other.train()
+                if run(other) > best:
+                    best_net = other
+            if run(model) > best:
+                best_state = model.state_dict()
+                torch.save(best_state, "best.pt")
+            return test(best_model), best_weights, best_net, best_state
+        """,
+    ),
+    "unset_epoch": (
+        """
+        sampler = DistributedSampler(train_data, num_replicas=2, rank=0)
+        loader = DataLoader(train_data, sampler=sampler)
+        for epoch in range(9):
+            for batch in loader:
+                step(batch)
+        """,
+        """
+        val_sampler = DistributedSampler(val_data, shuffle=False)
+        held_out = DistributedSampler(test_data)
+        for epoch in range(9):
+            for batch in loader:
+                step(batch)
+        """,
+    ),
+    "unsaved_schedule": (
+        """
+        def save(self, epoch):
+            states = {"model": self.model.state_dict(), "optim": self.optimizer.state_dict()}
+            torch.save(states, "x")
+        def load(self):
+            state = torch.load("x")
+            self.model.load_state_dict(state["model"])
+            self.optimizer.load_state_dict(state["optim"])
+        def epoch(self):
+            self.scheduler.step()
+        """,
+        """
+        def save(self, epoch):
+            torch.save({"model": self.model.state_dict(), "optim": self.optimizer.state_dict(),
+                        "schedule": self.scheduler.state_dict()}, "x")
+        def load(self):
+            state = torch.load("x")
+            self.optimizer.load_state_dict(state["optim"])
+            self.scheduler.load_state_dict(state["schedule"])
+        def epoch(self):
+            self.scheduler.step()
+        """,
+    ),
+    "overwritten_setting": (
+        """
+        class Focal(nn.Module):
+            def __init__(self, alpha):
+                self.alpha = torch.tensor(alpha)
+            def forward(self, scores, labels):
+                self.alpha = self.alpha.gather(0, labels.view(-1))
+                return scores * self.alpha
+        """,
+        """
+        class Focal(nn.Module):
+            def __init__(self, alpha):
+                self.alpha, self.steps = torch.tensor(alpha), 0
+                self.state = None
+            def forward(self, scores, labels):
+                self.alpha = self.alpha.to(scores.device)
+                self.steps += 1
+                self.state = self.cell(scores, self.state)
+                alpha = self.alpha.gather(0, labels.view(-1))
+                return scores * alpha
+        """,
+    ),
+    "predicts_in_train_mode": (
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                return F.dropout(x, 0.5, self.training)
+        def predict(path, x):
+            net = Net()
+            net.load_state_dict(torch.load(path))
+            with torch.no_grad():
+                return net(x)
+        """,
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                return F.dropout(x, 0.5, self.training)
+        def predict(path, x):
+            net = Net()
+            net.load_state_dict(torch.load(path))
+            net.eval()
+            with torch.no_grad():
+                return net(x)
+        def evaluate(net, x):
+            with torch.no_grad():
+                return net(x)
+        def resume(path, x):
+            net = Net()
+            net.load_state_dict(torch.load(path))
+            with torch.no_grad():
+                target = x + 1
+            net(x, target).backward()
+        """,
+    ),
+    "nll_of_logits": (
+        """
+        criterion = nn.CrossEntropyLoss()
+        def test(model, x, y):
+            return F.nll_loss(model(x), y, reduction="sum")
+        """,
+        """
+        criterion = nn.CrossEntropyLoss()
+        def test(model, x, y):
+            return F.nll_loss(F.log_softmax(model(x), 1), y, reduction="sum")
+        """,
+    ),
+    "mean_by_samples": (
+        """
+        def test(model, loader):
+            total = 0
+            for x, y in loader:
+                correct = (model(x).argmax(1) == y).float()
+                total += correct.mean()
+            return total / len(loader.dataset)
+        """,
+        """
+        def test(model, loader):
+            total, mean, both = 0, 0, 0
+            for x, y in loader:
+                correct = (model(x).argmax(1) == y).float()
+                total += correct.sum()
+                mean += correct.mean()
+                both += correct.mean() * len(x)
+            return total / len(loader.dataset), mean / len(loader), both / len(loader.dataset)
+        """,
+    ),
     "focal_average": (
         """
         def loss(self, scores, target):

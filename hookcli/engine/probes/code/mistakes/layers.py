@@ -24,6 +24,7 @@ _STATE = re.compile(
     r"(^|_)(hidden|states?|memory|cell|prev\w*|[hc]([xtn]|\d)?)(_|\d|$)", re.IGNORECASE
 )
 _LENGTHS = {"t", "l", "n", "s", "length", "len", "seq", "tokens", "time"}
+_LABEL_MAPS = {"label", "labels", "gt", "seg", "segmentation"}
 _FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
 
 
@@ -192,7 +193,7 @@ def rising_frequencies(code: SearchedCode) -> Iterator[Mistake]:
 def blended_labels(code: SearchedCode) -> Iterator[Mistake]:
     """Yield labels that are resized by interpolation between their values."""
     for call in code.all(ast.Call):
-        if called(call) not in {"interpolate", "resize"} or not call.args:
+        if called(call) not in {"interpolate", "resize", "grid_sample"} or not call.args:
             continue
         given = call.args[0]
         while isinstance(given, ast.Call | ast.Subscript | ast.Attribute):
@@ -204,7 +205,8 @@ def blended_labels(code: SearchedCode) -> Iterator[Mistake]:
             text_of(one.value) for one in call.keywords if one.arg in {"mode", "interpolation"}
         ]
         mixed = any(re.search(r"linear|cubic|BILINEAR|BICUBIC", mode) for mode in modes)
-        if mixed and isinstance(given, ast.Name) and words(given.id) & {"label", "labels", "gt"}:
+        mixed |= called(call) == "grid_sample" and not modes  # bilinear by default
+        if mixed and isinstance(given, ast.Name) and words(given.id) & _LABEL_MAPS:
             yield Mistake(short(call), call.lineno, given.id)
 
 

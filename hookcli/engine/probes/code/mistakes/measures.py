@@ -236,3 +236,16 @@ def scaled_alone(code: SearchedCode) -> Iterator[Mistake]:
                 if twin in known:
                     yield Mistake(name, line, twin)
                     break
+
+
+def losses_of_logits(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield calls of nll_loss beside cross_entropy, in a file that takes no logarithm."""
+    if code.names("log_?softmax|logsigmoid|log_prob|^log$") or not code.names("cross_?entropy"):
+        return
+    used = {called(one) for one in code.all(ast.Call)}
+    for call in code.all(ast.Call):
+        parent = code.parents.get(id(call))
+        target = None if parent is None else target_of(parent)
+        is_used = isinstance(target, ast.Name) and target.id in used
+        if (called(call) == "nll_loss" and call.args) or (called(call) == "NLLLoss" and is_used):
+            yield Mistake(short(call), call.lineno)

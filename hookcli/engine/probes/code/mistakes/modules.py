@@ -11,6 +11,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     is_self,
+    names_in,
+    plain_names,
     short,
     target_of,
     text_of,
@@ -279,3 +281,70 @@ def _is_nothing(node: ast.expr) -> bool:
     """Return whether a value is None, or a tuple of None."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     return all(isinstance(one, ast.Constant) for one in parts)
+
+
+def overwritten_settings(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield attributes of a constructor that forward replaces by a part of themselves."""
+    for kind in code.all(ast.ClassDef):
+        made = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+        start, forward = made.get("__init__"), made.get("forward")
+        if start is None or forward is None:
+            continue
+        given = {
+            one.attr
+            for one in ast.walk(start)
+            if isinstance(one, ast.Attribute) and is_self(one) and isinstance(one.ctx, ast.Store)
+        }
+        arguments = {one.arg for one in forward.args.args[1:]}
+        for node in ast.walk(forward):
+            target = target_of(node)
+            if not isinstance(target, ast.Attribute) or not is_self(target):
+                continue
+            value = node.value if isinstance(node, ast.Assign) else None
+            if target.attr not in given or value is None or not plain_names(value) & arguments:
+                continue
+            if _is_part_of(value, target.attr):
+                yield Mistake(short(node), target.lineno, f"self.{target.attr}")
+
+
+def _is_part_of(node: ast.expr, attribute: str) -> bool:
+    """Return whether a node picks values of an attribute of self."""
+    if isinstance(node, ast.Subscript):
+        return is_self(node.value, attribute)
+    picks = called(node) in {"gather", "index_select", "take", "masked_select"}
+    return (
+        picks
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (is_self(node.func.value, attribute))
+    )
+
+
+def predictions_in_train_mode(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield models that a function builds, loads weights into, and calls without `eval()`."""
+    if not code.names("Dropout|BatchNorm|dropout"):
+        return
+    classes = {one.name for one in code.all(ast.ClassDef)}
+    for function in code.functions:
+        nodes = list(ast.walk(function))
+        calls = [one for one in nodes if isinstance(one, ast.Call)]
+        names = {called(one) for one in calls}
+        if names & {"eval", "backward", "train"} or not names & {"no_grad", "inference_mode"}:
+            continue
+        built = {
+            target.id
+            for one in nodes
+            if isinstance(target := target_of(one), ast.Name)
+            and isinstance(one, ast.Assign)
+            and names_in(one.value) & classes
+        }
+        loaded = {
+            text_of(one.func.value)
+            for one in calls
+            if isinstance(one.func, ast.Attribute) and one.func.attr == "load_state_dict"
+        }
+        for call in calls:
+            name = call.func.id if isinstance(call.func, ast.Name) else ""
+            if name in built & loaded:
+                yield Mistake(short(call), call.lineno, name)
+                break

@@ -267,3 +267,104 @@ def setters_of_trained_alone(code: SearchedCode) -> Iterator[Mistake]:
         )
         if same and may_be_true and value is not None:
             yield Mistake(text_of(statement), node.lineno, text_of(test))
+
+
+def best_without_copy(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield a best model or state that is kept without a copy, so that training changes it too."""
+    models = {
+        text_of(one.func.value)
+        for one in code.all(ast.Call)
+        if isinstance(one.func, ast.Attribute) and one.func.attr in {"parameters", "train"}
+    }
+    for node in code.all(ast.If):
+        if not re.search(r"best|lowest|highest|min_|max_", text_of(node.test).lower()):
+            continue
+        saved = any(called(one) == "save" for part in node.body for one in ast.walk(part))
+        for statement in () if saved else node.body:
+            target = target_of(statement)
+            if target is None or not isinstance(statement, ast.Assign):
+                continue
+            name, value = text_of(target), statement.value
+            if "best" not in name.lower() or _is_made_in_loop(code, node, value):
+                continue
+            is_own = text_of(value) in models or _is_own_state(value)
+            if is_own and _is_read_later(code, name):
+                yield Mistake(short(statement), statement.lineno, name)
+
+
+def _is_own_state(node: ast.expr) -> bool:
+    """Return whether a node is `model.state_dict()`, which refers to the weights themselves."""
+    return called(node) == "state_dict" and isinstance(node, ast.Call) and not node.args
+
+
+def _is_made_in_loop(code: SearchedCode, node: ast.AST, value: ast.expr) -> bool:
+    """Return whether a loop around a statement gives the first name of a value another object."""
+    first = next((one.id for one in ast.walk(value) if isinstance(one, ast.Name)), "")
+    parent = code.parents.get(id(node))
+    while parent is not None:
+        if isinstance(parent, ast.For | ast.While):
+            made = (one for one in ast.walk(parent) if isinstance(one, ast.Assign | ast.For))
+            targets = [
+                t for one in made for t in getattr(one, "targets", [getattr(one, "target", None)])
+            ]
+            if any(t is not None and first in plain_names(t) for t in targets if first != "self"):
+                return True
+        parent = code.parents.get(id(parent))
+    return False
+
+
+def _is_read_later(code: SearchedCode, name: str) -> bool:
+    """Return whether a variable or attribute is read: it is not enough to keep it."""
+    return any(
+        isinstance(one.ctx, ast.Load) and text_of(one) == name for one in code.all(ast.Name)
+    ) or any(
+        isinstance(one.ctx, ast.Load) and text_of(one) == name for one in code.all(ast.Attribute)
+    )
+
+
+def epochs_without_shuffle(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield distributed samplers that a script never tells the epoch."""
+    if code.names("^set_epoch$|accelerat|lightning|^Trainer"):
+        return
+    epochs = [
+        one
+        for one in code.all(ast.For)
+        if called(one.iter) in {"range", "trange"} and "epoch" in text_of(one.target).lower()
+    ]
+    if not any(
+        isinstance(part, ast.For) for one in epochs for part in ast.walk(one) if part is not one
+    ):
+        return
+    for call in code.all(ast.Call):
+        shuffle = next((text_of(k.value) for k in call.keywords if k.arg == "shuffle"), "True")
+        held_out = re.search(r"val|test|eval|dev", text_of(call).lower())
+        if called(call) == "DistributedSampler" and shuffle == "True" and not held_out:
+            yield Mistake(short(call), call.lineno)
+            return
+
+
+def schedules_without_state(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield checkpoints with the state of an optimizer, and without that of its schedule.
+
+    Only if the file loads such a checkpoint too.
+    """
+    text = " ".join(text_of(one).lower() for one in code.all(ast.Attribute))
+    counted = (  # by the epoch that it is given
+        one for one in code.all(ast.Call)
+        if called(one) == "step" and one.args and "sched" in text_of(one.func).lower()
+    )  # fmt: skip
+    if any(counted):
+        return
+    steps = re.search(r"(\w*sched\w*)\.step\b", text)
+    kept = re.search(r"sched\w*\.(load_)?state_dict|last_epoch", text)
+    if steps is None or kept or any(one.arg == "last_epoch" for one in code.all(ast.keyword)):
+        return
+    if re.search(r"optim\w*\.load_state_dict", text) is None:
+        return
+    for node in code.all(ast.Dict):
+        states = [text_of(one) for one in node.values if called(one) == "state_dict"]
+        of_optimizer = [one for one in states if "optim" in one.lower()]
+        if len(states) > 1 and len(of_optimizer) == 1:
+            line = next(one.lineno for one in node.values if text_of(one) == of_optimizer[0])
+            yield Mistake(of_optimizer[0], line, steps[1])
+            return

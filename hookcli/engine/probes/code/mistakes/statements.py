@@ -16,6 +16,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     text_of,
 )
 
+_SCORES = re.compile(r"logit|score|energy|attn|att\b|^out$|dots?$")
+_TINY = 1e-3
 _JOINS = {"cat", "concat", "concatenate", "stack", "hstack"}
 _METHODS = {"zero_grad", "step", "backward", "eval", "train", "requires_grad_"}
 _MISSPELLED = {
@@ -167,3 +169,25 @@ def _is_fixed_part(node: ast.expr) -> bool:
     return all(re.fullmatch(r"-?\d+|:", text_of(one)) for one in at) and any(
         re.fullmatch(r"-?\d+", text_of(one)) for one in at
     )
+
+
+def tiny_fills(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield scores that a tiny positive number replaces before a softmax: it hides nothing."""
+    softmax = code.names("softmax|categorical|multinomial|cross_entropy|CrossEntropyLoss")
+    for node in code.all(ast.Assign) if softmax else ():
+        target = target_of(node)
+        if isinstance(target, ast.Subscript) and _is_tiny(node.value):
+            compared = isinstance(target.slice, ast.Compare)
+            if compared and _SCORES.search(text_of(target.value).lower()) is not None:
+                yield Mistake(short(node), node.lineno, text_of(node.value))
+    for call in code.all(ast.Call) if softmax else ():
+        if called(call) not in {"masked_fill", "masked_fill_"} or not call.args:
+            continue
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else call
+        if _is_tiny(call.args[-1]) and _SCORES.search(text_of(owner).lower()) is not None:
+            yield Mistake(short(call), call.lineno, text_of(call.args[-1]))
+
+
+def _is_tiny(node: ast.expr) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, float) and 0 < value < _TINY

@@ -10,6 +10,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    names_in,
     plain_names,
     short,
     target_of,
@@ -121,10 +122,26 @@ def counters_without_reset(code: SearchedCode) -> Iterator[Mistake]:
             for one in code.all(ast.Compare)
             if name in {text_of(one.left), *map(text_of, one.comparators)}
         ]
-        calls = any(isinstance(one, ast.Call) for part in node.body for one in ast.walk(part))
+        calls = any(_may_reset(one, name, code) for part in node.body for one in ast.walk(part))
         patience = any("patience" in text_of(one).lower() for one in compared)
         if kept and patience and not reset and not calls:
             yield Mistake(name, node.lineno)
+
+
+_HARMLESS = {
+    "append", "copy", "deepcopy", "float", "format", "info", "item", "print", "round", "save",
+    "state_dict", "write",
+}  # fmt: skip
+
+
+def _may_reset(node: ast.AST, counter: str, code: SearchedCode) -> bool:
+    """Return whether a node calls a function that may change a counter."""
+    name = called(node)
+    if not isinstance(node, ast.Call) or name in _HARMLESS:
+        return False
+    made = [one for one in code.functions if one.name == name]
+    attribute = counter.rpartition(".")[2]
+    return not made or any(attribute in names_in(one) for one in made)
 
 
 def _assignments(block: list[ast.stmt]) -> list[ast.Assign]:
@@ -237,3 +254,50 @@ def sums_by_other_loaders(code: SearchedCode) -> Iterator[Mistake]:
         rest = [words(one) - _SPLITS for one in (loader, other)]
         if all(splits) and splits[0] != splits[1] and rest[0] == rest[1]:
             yield Mistake(text_of(node), node.lineno, loader)
+
+
+def means_over_samples(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums of means of batches that are divided by the number of samples."""
+    for function in [*code.functions, code.tree]:
+        nodes = list(ast.walk(function))
+        means = {
+            target.id
+            for one in nodes
+            if isinstance(target := target_of(one), ast.Name)
+            and isinstance(one, ast.Assign)
+            and _is_mean(one.value)
+        }
+        summed: dict[str, ast.AugAssign] = {}
+        for node in nodes:
+            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+                value = node.value
+                if called(value) == "item" and isinstance(value, ast.Call):
+                    value = getattr(value.func, "value", value)
+                if _is_mean(value) or (isinstance(value, ast.Name) and value.id in means):
+                    summed[text_of(node.target)] = node
+        for node in nodes:
+            divisor = None
+            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+                name, divisor = text_of(node.target), node.value
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                name, divisor = text_of(node.left), node.right
+            if divisor is None or name not in summed or not _counts_data(divisor):
+                continue
+            yield Mistake(short(summed[name]), summed[name].lineno, text_of(divisor))
+            return
+
+
+def _is_mean(node: ast.expr) -> bool:
+    """Return whether a node is the mean of a comparison, over all elements."""
+    plain = isinstance(node, ast.Call) and not node.args and not node.keywords
+    return called(node) == "mean" and plain
+
+
+def _counts_data(node: ast.expr) -> bool:
+    """Return whether a node is the length of a data set."""
+    return (
+        isinstance(node, ast.Call)
+        and called(node) == "len"
+        and len(node.args) == 1
+        and (re.search(r"dataset$|_ds$|_data$|_set$", text_of(node.args[0])) is not None)
+    )

@@ -216,7 +216,9 @@ class NoiseScale(TypedDict):
 class SignedTerm(TypedDict):
     """What a loss makes small although it must become large, or the reverse."""
 
-    what: Literal["divergence", "log_variance", "overlap", "log_probability", "error"]
+    what: Literal[
+        "divergence", "log_variance", "overlap", "log_probability", "log_likelihood", "error"
+    ]
     module: str | None
     place: str | None
 

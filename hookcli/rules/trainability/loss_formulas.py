@@ -148,6 +148,11 @@ _SIGNS = {
         "the loss grows with the log-probability of the targets: training makes them unlikely",
         "negate it, as in `loss = -log_probs.mean()`, or use cross_entropy",
     ),
+    "log_likelihood": (
+        "the loss is a log-likelihood, by logsigmoid, without a minus sign: training makes the "
+        "right answers unlikely",
+        "negate it, as in `loss = -logsigmoid(scores).mean()`",
+    ),
     "error": (
         "the loss is the negative of an error: training makes the error large",
         "remove the minus sign, unless the model must fail at this",

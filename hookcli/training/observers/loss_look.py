@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
-from hookcli.engine.probes.trainability.loss_formulas import NOISE, SIGNS, LossFormulas
+from hookcli.engine.probes.trainability.loss_formulas import LOGITS, NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
@@ -88,6 +88,7 @@ from hookcli.training.source.loss_source import (
 )
 
 _OF_KL = ("divergence", "log_variance")  # signs that are looked at
+_LIKELIHOOD = "log_likelihood"  # and this one, unless a generator is trained by it
 SCALE = "target_scale"  # a measurement
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
 _APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
@@ -169,7 +170,8 @@ class LossLook(Observer):
                 watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                if measurement.probe != SIGNS or measurement.value["what"] in _OF_KL:
+                signs = (*_OF_KL, *([_LIKELIHOOD] if len(self._optimizers) < 2 else ()))
+                if measurement.probe != SIGNS or measurement.value["what"] in signs:
                     self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
         held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
@@ -363,7 +365,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
         GraphPatterns([], _PATTERNS),
-        LossFormulas([], (NOISE, SIGNS)),
+        LossFormulas([], (LOGITS, NOISE, SIGNS)),
     )
 
 

@@ -31,6 +31,7 @@ SAID = {
     "divergence": "the KL term of the loss has the wrong sign",
     "overlap": "the loss is a score, such as dice or IoU, with the wrong sign",
     "log_probability": "the loss grows with the log-probability of the targets",
+    "log_likelihood": "the loss is a log-likelihood, by logsigmoid, without a minus sign",
     "error": "the loss is the negative of an error",
     "own token": "cross_entropy compares each position with its own input token",
     "padding": "targets of cross_entropy are padding",
@@ -157,6 +158,10 @@ def test_a_kl_term_of_the_wrong_sign_is_found():
         (lambda z, y: z.log_softmax(1).gather(1, y[:, None]).mean(), CLASSES,
          [("log_probability", "warning")]),
         (lambda z, y: -z.log_softmax(1).gather(1, y[:, None]).mean(), CLASSES, []),
+        (lambda z, t: F.logsigmoid(z[:, 0]).mean() + F.logsigmoid(-z[:, 1]).sum() / 4, MASK,
+         [("log_likelihood", "warning")]),
+        (lambda z, t: -F.logsigmoid(z[:, 0]).mean(), MASK, []),
+        (lambda z, t: F.logsigmoid(z[:, 0]).mean() + z.square().mean(), MASK, []),
         (lambda z, y: -F.cross_entropy(z, y), CLASSES, [("error", "note")]),
         (lambda z, y: F.cross_entropy(z, y), CLASSES, []),
         (lambda z, y: z.square().mean() - F.cross_entropy(z, y), CLASSES, []),  # adversarial

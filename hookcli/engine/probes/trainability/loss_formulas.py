@@ -40,6 +40,7 @@ CAUSAL = "causal_code"  # what tells that later positions must be hidden
 
 _TANH = "TanhBackward0"
 _LOG_SOFTMAX, _SOFTMAX, _SIGMOID = "LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0"
+_LOG_SIGMOID = "LogSigmoidBackward0"
 _NORMALIZERS = {
     _LOG_SOFTMAX: "log_softmax",
     _SOFTMAX: "softmax",
@@ -134,6 +135,8 @@ def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Nod
             source = same_values(node.next_functions[0][0])
             if source is not None and source.name() == _LOG_SOFTMAX:
                 yield node, {"what": "log_probability"}
+    if found and all(factor > 0 and node.name() == _LOG_SIGMOID for factor, node in found):
+        yield found[0][1], {"what": "log_likelihood"}
     if found and all(factor < 0 and node.name() in _ERRORS for factor, node in found):
         yield found[0][1], {"what": "error"}
 

@@ -296,10 +296,10 @@ class ScaledShares(TypedDict):
 
 
 class PooledPaddingRow(TypedDict):
-    """The share of padding in the tokens of a mean, and the token."""
+    """The share of padding in what a mean counts, and the token; None for that of a mask."""
 
     share: Real
-    token: Index
+    token: Index | None
     module: str | None
     place: str | None
 

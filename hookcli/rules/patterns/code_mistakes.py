@@ -133,6 +133,12 @@ _SENTENCES = {
         "of this batch: nothing calls `{other}.eval()`",
         "call `{other}.eval()` first",
     ),
+    "one_for_all_layers": _Sentence(
+        "`{what}` is one module, which a loop calls `{other}` times: all of these layers share its "
+        "weights",
+        "construct one module for each, in an `nn.ModuleList`",
+        is_note=True,
+    ),
     "nll_of_logits": _Sentence(
         "`{what}` takes log-probabilities, and nothing in this file takes a log_softmax",
         "use cross_entropy, or pass `log_softmax(outputs, dim=1)`",

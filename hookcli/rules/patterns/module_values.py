@@ -162,9 +162,11 @@ def _padding(report: Report, options: Options) -> Iterator[RuleFinding]:
     pooled = rows_with(report, POOLED, "share")
     for name, value in pooled:
         where = f" in '{name}'" if name else ""
-        message = (
-            f"a mean{where} counts the vectors of padding: {value['share']:.0%} of the tokens are "
-            f"padding_idx={value['token']}"
+        message = f"a mean{where} counts the vectors of padding: {value['share']:.0%} of "
+        message += (
+            "the positions, by a mask that the model gets"
+            if value["token"] is None
+            else f"the tokens are padding_idx={value['token']}"
         )
         yield RuleFinding(
             "fail", name, "pooled", message, value["share"], 0,
@@ -244,7 +246,8 @@ PADDING_RULE = Rule(
     "of an attention that is True exactly where there is no padding is a finding, and so is an "
     "attn_mask of scaled_dot_product_attention that hides exactly these tokens. A vector of "
     "padding that is not zero is a note: it may be loaded, and later layers may hide it. So is a "
-    "mean over the tokens of a row that counts padding.",
+    "mean over the tokens of a row that counts padding, or over positions of which an input of "
+    "the model tells that they are padding: zeros and ones, each row in two runs.",
     formula="weight[padding_idx] = 0; key_padding_mask != (ids != padding_idx); attn_mask != "
     "(ids == padding_idx)",
     source="torch.nn.Embedding: the vector at padding_idx is zeros, and gets no gradient; "

@@ -1020,6 +1020,40 @@ CODE = {
             net(x, target).backward()
         """,
     ),
+    "one_for_all_layers": (
+        """
+        class Encoder(nn.Module):
+            def __init__(self, num_blocks):
+                self.num_blocks = num_blocks
+                self.block = Block(8)
+            def forward(self, x):
+                for i in range(self.num_blocks):
+                    x = self.block(x)
+                return x
+        """,
+        """
+        class Encoder(nn.Module):
+            def __init__(self, num_blocks):
+                self.num_blocks, self.steps = num_blocks, 3
+                self.blocks = nn.ModuleList([Block(8) for _ in range(num_blocks)])
+                self.refine = Block(8)
+                self.dropout = nn.Dropout(0.1)
+            def forward(self, x):
+                for i in range(self.num_blocks):
+                    x = self.dropout(self.blocks[i](x))
+                for i in range(self.steps):
+                    x = self.refine(x)
+                return x
+
+        class UniversalEncoder(nn.Module):
+            def __init__(self, num_layers):
+                self.num_layers, self.layer = num_layers, Block(8)
+            def forward(self, x):
+                for _ in range(self.num_layers):
+                    x = self.layer(x)
+                return x
+        """,
+    ),
     "nll_of_logits": (
         """
         criterion = nn.CrossEntropyLoss()

@@ -283,6 +283,49 @@ def test_lists_without_one_module_in_a_row_are_fine(layers):
     assert found(Heads(layers), torch.randn(4, 8), "repeated_module") == []
 
 
+# Means over padding
+
+
+class Sentences(nn.Module):
+    """One vector for each sequence: a mean of its vectors, `how` it is taken."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.mix, self.head, self.how = nn.Linear(8, 8), nn.Linear(8, 3), how
+
+    def forward(self, x, mask):
+        return self.head(self.how(torch.tanh(self.mix(x)), mask))
+
+
+def of_known(x, mask):
+    return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+LENGTHS = torch.arange(6) < torch.tensor([6, 4, 2])[:, None]
+
+
+@pytest.mark.parametrize(
+    ("how", "mask", "is_found"),
+    [
+        (lambda x, mask: x.mean(1), LENGTHS.long(), True),
+        (lambda x, mask: x.mean(1), ~LENGTHS, True),
+        (lambda x, mask: x.mean(1), torch.ones(3, 6), False),  # no padding
+        (lambda x, mask: x.mean(1), LENGTHS.flip(0).roll(2, 1), False),  # no mask of sequences
+        (of_known, LENGTHS.float(), False),
+        (lambda x, mask: (x * mask[..., None]).mean(1), LENGTHS.float(), False),
+        (lambda x, mask: x.mean(2, keepdim=True).expand(3, 6, 8)[:, 0], LENGTHS, False),
+    ],
+)
+def test_a_mean_that_counts_what_a_mask_hides_is_a_note(how, mask, is_found):
+    rows = found(Sentences(how), (torch.randn(3, 6, 8), mask), "padding_tokens")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    if is_found:
+        assert rows[0].message == (
+            "a mean counts the vectors of padding: 33% of the positions, by a mask that the model "
+            "gets"
+        )
+
+
 # Decoders
 
 

@@ -11,6 +11,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     is_self,
+    line_of,
     names_in,
     plain_names,
     short,
@@ -18,6 +19,9 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     text_of,
 )
 
+_REPEATS = re.compile(r"shar|tied|tie_|univers|recur|rnn|cell|iter|step|refin|act\b", re.IGNORECASE)
+_MANY = re.compile(r"(^|\.|_)(blocks?|layers?|depth)$")
+_CONTAINERS = {"ModuleList", "ModuleDict", "Sequential", "Parameter", "Dropout"}
 _SHARED = ("shared", "tied", "same", "common")
 _PLAIN = {"Sequential", "ModuleList", "ModuleDict", "int", "range", "len", "OrderedDict", "max"}
 _ACTIVATIONS = {
@@ -348,3 +352,38 @@ def predictions_in_train_mode(code: SearchedCode) -> Iterator[Mistake]:
             if name in built & loaded:
                 yield Mistake(short(call), call.lineno, name)
                 break
+
+
+def layers_called_for_all(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield modules that forward calls once for each of a number of layers, all with one weight.
+
+    Names that tell of shared weights, steps or iterations mean it.
+    """
+    for kind in code.all(ast.ClassDef):
+        made = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
+        start, forward = made.get("__init__"), made.get("forward")
+        if start is None or forward is None or _REPEATS.search(kind.name):
+            continue
+        single = {
+            target.attr
+            for one in ast.walk(start)
+            if isinstance(target := target_of(one), ast.Attribute)
+            and is_self(target)
+            and isinstance(one, ast.Assign)
+            and called(one.value) not in _CONTAINERS
+        }
+        for loop in (one for one in ast.walk(forward) if isinstance(one, ast.For)):
+            bound = (
+                loop.iter.args[0] if isinstance(loop.iter, ast.Call) and loop.iter.args else None
+            )
+            if called(loop.iter) != "range" or bound is None or not _MANY.search(text_of(bound)):
+                continue
+            if plain_names(loop.target) & {n for one in loop.body for n in plain_names(one)}:
+                continue
+            for call in (one for part in loop.body for one in ast.walk(part)):
+                func = call.func if isinstance(call, ast.Call) else None
+                if not isinstance(func, ast.Attribute) or not is_self(func):
+                    continue
+                name = func.attr
+                if name in single and name not in made and not _REPEATS.search(name):
+                    yield Mistake(f"self.{name}", line_of(call), text_of(bound))

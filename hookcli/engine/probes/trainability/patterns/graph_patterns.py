@@ -97,6 +97,7 @@ class GraphPatterns(GraphWatcher):
         self._replaced: dict[Node, tuple[Call, list[int]]] = {}  # by activations in place
         self._end: tuple[Node, dict[str, Any]] | None = None  # a linear layer before the outputs
         self._lengths: set[int] = set()  # of the sequences that the model got
+        self._padded: dict[tuple[int, int], torch.Tensor] = {}  # positions, by their shape
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run."""
@@ -104,6 +105,7 @@ class GraphPatterns(GraphWatcher):
         self._given.clear()
         self._replaced.clear()
         self._lengths.clear()
+        self._padded.clear()
         self._end = None
 
     def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
@@ -118,6 +120,10 @@ class GraphPatterns(GraphWatcher):
         if not self._has_looked and ROTARY in self._probes and call.parent is None:
             given = (tensor for _, tensor, _ in argument_leaves(*batch))
             self._lengths |= {one.shape[1] for one in given if _counts_positions(one)}
+        if not self._has_looked and POOLED in self._probes and call.parent is None:
+            with where_possible():
+                found = (_padded_positions(one) for _, one, _ in argument_leaves(*batch))
+                self._padded |= {(len(one), one.shape[1]): one for one in found if one is not None}
         if not self._has_looked and CHANGED in self._probes and batch[0]:
             self._given[call.order] = id(batch[0][0])
 
@@ -186,7 +192,7 @@ class GraphPatterns(GraphWatcher):
             SCALES: lambda: unequal_scales(nodes),
             NARROW: lambda: narrow_units(nodes),
             CHOICES: lambda: equal_choices(nodes),
-            POOLED: lambda: _pooled(nodes),
+            POOLED: lambda: _pooled(nodes, self._padded),
             DOUBLED: lambda: _doubled(nodes, owners, calls),
             CHANGED: lambda: self._changed(nodes, owners, calls),
             ENDS: lambda: iter(() if end is None else (end,)),
@@ -218,6 +224,20 @@ def _counts_positions(tensor: torch.Tensor) -> bool:
     if tensor.is_nested:
         return False
     return tensor.dim() == 3 or (tensor.dim() == 2 and not tensor.is_floating_point())
+
+
+def _padded_positions(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return which positions an input tells to be padding, if it is a mask of sequences.
+
+    A mask has two values, of which each row begins with the same one, and ends with the other.
+    """
+    if tensor.is_nested or tensor.is_meta or tensor.dim() != 2 or tensor.is_complex():
+        return None
+    if min(tensor.shape) < 2 or not bool(((tensor == 0) | (tensor == 1)).all()):
+        return None
+    padded = tensor != tensor[0, 0]
+    is_mask = not bool(padded[:, 0].any()) and bool((padded.int().diff(dim=1) >= 0).all())
+    return padded if is_mask and int(padded.sum()) > _BY_CHANCE else None
 
 
 def _cut_at_zero(outputs: list[torch.Tensor]) -> tuple[Node, dict[str, Any]] | None:
@@ -286,20 +306,29 @@ def _normed(shape: list[int], dims: list[int], *, batch_norm: bool) -> dict[str,
     }  # fmt: skip
 
 
-def _pooled(nodes: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield each mean over the tokens of an embedding of which some rows have padding."""
+def _pooled(
+    nodes: list[Node], padded: dict[tuple[int, int], torch.Tensor]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield each mean over the tokens of an embedding of which some rows have padding.
+
+    Also a mean over the positions of sequences, some of which the model got as `padded`.
+    """
     for node in nodes:
         behind = node.next_functions[0][0] if node.name() == "MeanBackward1" else None
-        if behind is None or behind.name() != "EmbeddingBackward0":
+        sizes = [int(size) for size in node._saved_self_sym_sizes] if behind is not None else []
+        if behind is None or len(sizes) != 3 or [signed(dim) % 3 for dim in node._saved_dim] != [1]:
             continue
-        ids, padding = behind._saved_indices, signed(behind._saved_padding_idx)
-        dims = [signed(dim) % 3 for dim in node._saved_dim]
-        if padding < 0 or ids.dim() != 2 or dims != [1] or ids.is_meta:
-            continue
-        padded = ids == padding
-        ends = any(bool((one.int().diff(dim=1) >= 0).all()) for one in (padded, padded.flip(1)))
-        if ends and int(padded.sum()) > _BY_CHANCE:
-            yield node, {"share": float(padded.double().mean()), "token": padding}
+        hidden = padded.get((sizes[0], sizes[1]))
+        if behind.name() == "EmbeddingBackward0":
+            ids, padding = behind._saved_indices, signed(behind._saved_padding_idx)
+            if padding < 0 or ids.dim() != 2 or ids.is_meta:
+                continue
+            empty = ids == padding
+            ends = any(bool((one.int().diff(dim=1) >= 0).all()) for one in (empty, empty.flip(1)))
+            if ends and int(empty.sum()) > _BY_CHANCE:
+                yield node, {"share": float(empty.double().mean()), "token": padding}
+        elif hidden is not None and behind.name() != "MulBackward0":  # by the mask
+            yield node, {"share": float(hidden.double().mean()), "token": None}
 
 
 def _words(kind: str) -> set[str]:

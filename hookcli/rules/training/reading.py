@@ -29,7 +29,7 @@ def reading(record: Report, run: TrainingReport) -> Report:
         return record
     training = dataclasses.replace(training, together=_together(training, run))
     norms = [value for _, value in series(training, "grad_norm")]
-    between = _reached_between(training) | _reached_in_phases(training, run)
+    between, phases = _reached_between(training), _reached_in_phases(record, training, run)
     totals = dataclasses.replace(
         record.totals, grad_norm=max(norms) if norms else record.totals.grad_norm
     )
@@ -37,7 +37,7 @@ def reading(record: Report, run: TrainingReport) -> Report:
         record,
         training=training,
         totals=totals,
-        parameters=tuple(_parameter(row, training, between) for row in record.parameters),
+        parameters=tuple(_parameter(row, training, between, phases) for row in record.parameters),
         layers=_first_call(record.layers),
         error=None,  # a script that ended early has steps to judge
     )
@@ -74,12 +74,14 @@ def _reached_between(training: TrainingInfo) -> set[str]:
     return {row.name for row in training.updates if row.changed}
 
 
-def _reached_in_phases(training: TrainingInfo, run: TrainingReport) -> set[str]:
+def _reached_in_phases(record: Report, training: TrainingInfo, run: TrainingReport) -> set[str]:
     """Return parameters that got a gradient in another training of a model of the same class.
 
     Both must be phases of one script, one after the other, as a pretraining whose mask token the
-    training after it does not use.
+    training after it does not use. Names that begin with a number are those of nn.Sequential, which
+    tells nothing of what a model is.
     """
+    shapes = {row.name: row.shape for row in record.parameters if not row.name[:1].isdigit()}
     return {
         row.name
         for other in run.records
@@ -87,11 +89,13 @@ def _reached_in_phases(training: TrainingInfo, run: TrainingReport) -> set[str]:
         and other.training.root_type == training.root_type
         and other.training.record not in {training.record, *(training.together or ())}
         for row in other.parameters
-        if row.status == "ok"
+        if row.status == "ok" and shapes.get(row.name) == row.shape
     }
 
 
-def _parameter(row: ParameterRow, training: TrainingInfo, between: set[str]) -> ParameterRow:
+def _parameter(
+    row: ParameterRow, training: TrainingInfo, between: set[str], phases: set[str]
+) -> ParameterRow:
     if not row.steps:
         return row
     aside, bad = skipped_steps(training), first_bad(training)
@@ -104,6 +108,8 @@ def _parameter(row: ParameterRow, training: TrainingInfo, between: set[str]) -> 
     }
     status = next((name for name in _WORST_FIRST if name in states), row.status)
     if status in {"none", "zero"} and row.name in between:
+        status = "ok"
+    if status == "none" and row.name in phases:
         status = "ok"
     return dataclasses.replace(row, status=status, grad=_median(known) or row.grad)
 

@@ -169,9 +169,6 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     ("*", "linear_after_linear", "*"): ("true", "all operators between the layers are linear"),
     ("*", "unread_setting", "*"): ("true", "no line reads the argument, which its callers pass"),
-    ("name_unicode", "vanishing_gradient", "*"): (
-        "true", "a chain of layers with the default initialization",
-    ),
     ("name_control_characters", "vanishing_gradient", "*"): (
         "true", "a chain of layers with the default initialization",
     ),

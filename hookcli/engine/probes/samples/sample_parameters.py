@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.probes.rerun import Rerun
+from hookcli.engine.probes.rerun import Outputs, Rerun
 from hookcli.models.batch import Batch
 from hookcli.models.nested import shape_of
 from hookcli.refusals import raise_if_external
@@ -19,40 +19,51 @@ _MOST = 4  # parameters that are tried
 def parameter_of_samples(again: Rerun, fewer: Batch, size: int) -> dict[str, Any] | None:
     """Return the parameter with which a batch of one sample less runs, if it too has one less.
 
-    `fewer` is that batch, which does not run with the parameters as they are.
+    `fewer` is that batch, which does not run with the parameters as they are. An output must then
+    have one sample less: else the dimension may count something else, as the channels of one
+    picture.
     """
-    if _runs(again, fewer):
+    if _outputs(again, fewer) is not None:
         return None
     candidates = [
-        (info, dim)
+        info
         for info in again.model.parameters()
-        for dim, many in enumerate(info.tensor.shape)
-        if many == size and info.tensor.dim() > 1
+        if info.tensor.dim() > 1 and info.tensor.shape[0] == size
     ]
-    for info, dim in candidates[:_MOST]:
-        with _shortened(info.tensor, dim):
-            runs = _runs(again, fewer)
-        if runs:
+    for info in candidates[:_MOST]:
+        with _shortened(info.tensor):
+            outputs = _outputs(again, fewer)
+        base = again.base_predictions()
+        if outputs is not None and any(
+            _is_shorter(base[path], tensor, size)
+            for path, tensor in outputs.items()
+            if path in base
+        ):
             shape = [*shape_of(info.tensor)]
             return {"sized": info.name, "shape": shape, "samples": size}
     return None
 
 
+def _is_shorter(before: torch.Tensor, after: torch.Tensor, size: int) -> bool:
+    """Return whether an output has one sample less."""
+    return before.shape[:1] == (size,) and after.shape == (size - 1, *before.shape[1:])
+
+
 @contextmanager
-def _shortened(parameter: torch.Tensor, dim: int) -> Iterator[None]:
-    """Let a parameter have one entry less along a dimension."""
+def _shortened(parameter: torch.Tensor) -> Iterator[None]:
+    """Let a parameter have one entry less along dimension 0."""
     whole = parameter.data
-    parameter.data = whole.narrow(dim, 0, whole.shape[dim] - 1).clone()
+    parameter.data = whole[:-1].clone()
     try:
         yield
     finally:
         parameter.data = whole
 
 
-def _runs(again: Rerun, batch: Batch) -> bool:
+def _outputs(again: Rerun, batch: Batch) -> Outputs | None:
+    """Return the outputs for a batch; None if the model raises an error."""
     try:
-        again.predictions(batch)
+        return again.predictions(batch)
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         raise_if_external(error)
-        return False
-    return True
+        return None

@@ -120,9 +120,9 @@ def cuts_patches(before: Sequence[int], after: Sequence[int]) -> bool:
     side = math.isqrt(values // max(1, channels))
     if side < 2 or side * side * channels != values or height % side or width % side:
         return False
-    # Rows of a channel, and channels, are cut on purpose.
-    is_row = channels == 1 and values % width == 0 and count == height
-    return count == (height // side) * (width // side) > 1 and count != channels and not is_row
+    # Dimensions that are joined whole are meant, such as those of windows with channels last.
+    is_joined = values in {width, height * width} or (channels == 1 and count == height)
+    return count == (height // side) * (width // side) > 1 and not is_joined
 
 
 def _mixed(node: Node) -> tuple[Shape, Shape] | None:

@@ -29,9 +29,15 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import modules_above, owner, parameters_at, places
+from hookcli.rules.select import (
+    modules_above,
+    owner,
+    parameters_at,
+    places,
+    runs_in_another,
+)
 from hookcli.rules.training.series import calls_without_graph_only, trained_between, without_sum
-from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run, runs_in_another
+from hookcli.rules.uncalled_modules import ROUTES, chosen_by_run
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, join_names
 

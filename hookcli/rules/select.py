@@ -111,3 +111,19 @@ def rows_with(report: Report, probe: str, key: str) -> list[tuple[str, Mapping[s
     """
     rows = ((m.target, m.value) for m in report.measurements if m.probe == probe)
     return [(name, value) for name, value in rows if isinstance(value, Mapping) and key in value]
+
+
+def runs_in_another(report: Report, name: str) -> str | None:
+    """Return a module of the same type as one around `name` whose own part of that name ran.
+
+    Such as 'decoder.0' for 'encoder.0.norm2', if both are of one class: the class calls that part
+    in one of its uses only.
+    """
+    types = {row.name: row.type for row in report.layers if row.name}
+    around = name
+    while around := around.rpartition(".")[0]:
+        part = name.removeprefix(f"{around}.")
+        for other, kind in types.items():
+            if other != around and kind == types.get(around) and f"{other}.{part}" in types:
+                return other
+    return None

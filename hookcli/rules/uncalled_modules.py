@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from hookcli.report.path_ends.end_rows import REASON
 from hookcli.report.report import LayerRow, Report, UncalledRow
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed, skipped
-from hookcli.rules.select import matches, modules_above
+from hookcli.rules.select import matches, modules_above, runs_in_another
 from hookcli.rules.training.series import calls_without_graph_only, trained_between
 from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted, pluralize
@@ -71,22 +71,6 @@ def used_without_call(report: Report) -> set[str]:
         if row.value.get("why") not in {None, "unused"}
         for part in row.value.get("cut_off", ())
     }
-
-
-def runs_in_another(report: Report, name: str) -> str | None:
-    """Return a module of the same type as one around `name` whose own part of that name ran.
-
-    Such as 'decoder.0' for 'encoder.0.norm2', if both are of one class: the class calls that part
-    in one of its uses only.
-    """
-    types = {row.name: row.type for row in report.layers if row.name}
-    around = name
-    while around := around.rpartition(".")[0]:
-        part = name.removeprefix(f"{around}.")
-        for other, kind in types.items():
-            if other != around and kind == types.get(around) and f"{other}.{part}" in types:
-                return other
-    return None
 
 
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:

@@ -15,7 +15,14 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, modules_above, owner, places, weight_of
+from hookcli.rules.select import (
+    matches,
+    modules_above,
+    owner,
+    places,
+    runs_in_another,
+    weight_of,
+)
 from hookcli.rules.training.series import (
     BEFORE_WARMUP,
     cancelled,
@@ -26,7 +33,6 @@ from hookcli.rules.training.series import (
     statuses,
     without_sum,
 )
-from hookcli.rules.uncalled_modules import runs_in_another
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings

@@ -1,8 +1,10 @@
 """Runs work in a copy of this process that can change nothing outside of itself.
 
 The copy gets /dev/null for its standard streams and for every file, pipe and socket that it could
-write to; the default handlers of all signals; a limit of its memory and of its time. It runs one
-thread: the others do not exist in a copy, and OpenMP would wait for them.
+write to; the default handlers of all signals; a limit of its memory and of its time. Python refuses
+what would change files, start a process or connect to another one, and the system refuses to make
+files longer: a forward that does such things raises PermissionError, and the work fails. The copy
+runs one thread: the others do not exist in it, and OpenMP would wait for them.
 """
 
 from __future__ import annotations
@@ -23,6 +25,15 @@ from hookcli.models.fake.fork import CAN_FORK, end, receive, send
 from hookcli.system.null_device import open_null
 from hookcli.training.script.own_imports import own_imports
 
+# Events of Python's auditing that change something outside of the process, by how they begin.
+_CHANGES = (
+    "os.chflags", "os.chmod", "os.chown", "os.exec", "os.fork", "os.kill", "os.link", "os.mkdir",
+    "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.setxattr", "os.spawn", "os.symlink",
+    "os.system", "os.truncate", "os.utime", "pty.spawn", "shutil.", "signal.pthread_kill",
+    "socket.bind", "socket.connect", "socket.sendmsg", "socket.sendto", "sqlite3.connect",
+    "subprocess.Popen", "webbrowser.open",
+)  # fmt: skip
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
 
 
@@ -99,12 +110,28 @@ def _work_and_exit(
         _default_signals(mask, patience)
         _close_outside(write)
         _limit_resources()
+        sys.addaudithook(_refuse_changes)
         import torch
 
         torch.set_num_threads(1)
         send(write, work)
     finally:
         os._exit(0)
+
+
+def _refuse_changes(event: str, args: tuple[Any, ...]) -> None:
+    """Raise an error for what would change something outside of the copy.
+
+    importlib passes over it where it cannot write what it has compiled.
+    """
+    if event == "open":
+        path, mode, flags = args
+        writes = any(letter in (mode or "") for letter in "wax+") or bool((flags or 0) & _WRITES)
+        if not writes or path == os.devnull or type(path) is int:
+            return
+    elif not event.startswith(_CHANGES):
+        return
+    raise PermissionError(f"a copy of the process must change nothing: {event}")
 
 
 def _default_signals(mask: set[Any], patience: float) -> None:
@@ -144,6 +171,8 @@ def _limit_resources() -> None:
             import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash writes no file
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         free = available()
         if free is not None:

@@ -105,11 +105,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     score = (below(late, early) - 0.5) / deviation(len(late), len(early))
     what = f"median {first:.4g} in the first third of {losses[-1][0] + 1:,} steps"
     place = script_line(report, "optimizer")
-    rises = score < _RISES and last > _RISE * first
-    if rises and rate is not None:
-        yield _rate_finding(report, rate, early, late)
-        return
-    if rises:
+    if score < _RISES and last > _RISE * first:
+        if rate is not None:
+            yield _rate_finding(report, rate, early, late)
+            return
         message = f"the loss rises: {what}, {last:.4g} in the last"
         yield RuleFinding("fail", "", "rises", message, last, first, place, advice=_LOWER)
         return

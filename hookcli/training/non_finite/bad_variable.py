@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -27,7 +26,7 @@ from hookcli.training.source.frame_source import (
 )
 
 _MOST_NAMES, _MOST_VALUES = 16, 1_000  # that are followed, and values of a list
-_SPREAD = re.compile(r"\b(std|var)\(")
+_SPREADS = {"std", "var"}
 
 
 def bad_variable(frame: FrameType) -> NonFiniteValue | None:
@@ -90,12 +89,10 @@ def _is_bad(value: Any) -> bool:
 
 def _found(name: str, value: Any, made: ast.expr | None, frame: FrameType) -> NonFiniteValue:
     line = frame.f_lineno if made is None else made.lineno
-    text = "" if made is None else ast.unparse(made)
-    spread = _SPREAD.search(text)
-    reason = f"`{name}`, by which the loss is computed, is not finite"
-    cause = None
-    if spread is not None and isinstance(value, torch.Tensor) and value.numel() == 1:
-        reason = f"`{name}` is NaN: `{spread[1]}` of one value divides by 0"
+    reason, cause = f"`{name}` is not finite, and the loss is computed from it", None
+    spread = None if made is None else _spread_of_one(name, value, made, frame)
+    if spread is not None:
+        reason = f"`{name}` is NaN: `{spread}` of one value divides by 0"
         cause = "one_element"
     return NonFiniteValue(
         "loss",
@@ -104,3 +101,22 @@ def _found(name: str, value: Any, made: ast.expr | None, frame: FrameType) -> No
         found_by="source",
         cause=cause,
     )
+
+
+def _spread_of_one(name: str, value: Any, made: ast.expr, frame: FrameType) -> str | None:
+    """Return "std" or "var", if a variable with NaN was computed from that of one value."""
+    if not isinstance(value, torch.Tensor) or not bool(value.isnan().any()):
+        return None
+    for node in ast.walk(made):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = value_of(node.func.value, frame)
+        given = node.args[:1] if owner is torch else [node.func.value]
+        if node.func.attr not in _SPREADS or not given:
+            continue
+        # The variable itself may have got another value, of the same size.
+        is_itself = isinstance(given[0], ast.Name) and given[0].id == name
+        of = value if is_itself else value_of(given[0], frame)
+        if isinstance(of, torch.Tensor) and of.numel() == 1:
+            return node.func.attr
+    return None

@@ -98,10 +98,12 @@ def _derivative(
 
     def again() -> bytes:
         with own_imports():
+            from hookcli.models.eager import EagerModel
             from hookcli.training.non_finite.replay import encode, output_of, unshare
 
         unshare(root)
-        outputs = {id(root): [output_of(root, call) for call in calls]}
+        model = EagerModel(root)
+        outputs = {id(root): [output_of(model, call) for call in calls]}
         return encode(bad_derivative(frame, int(line), loss, outputs))
 
     result = run_isolated(again, patience=patience)

@@ -262,12 +262,12 @@ class _Once:
         return (names[number] if number < len(names) else position[0]) + path[position.end() :]
 
 
-def output_of(root: nn.Module, call: ForwardCall) -> Any:
-    """Return the output of a call that is repeated."""
+def output_of(model: EagerModel, call: ForwardCall) -> Any:
+    """Return the output of a call that is repeated, from the generators' states of then."""
     batch = copied(Batch(call.args, call.kwargs))
     call.generators.restore()
     with run_eagerly(), room_for_hooks(), torch.enable_grad(), call.autocast.again():
-        return EagerModel(root).call(batch.args, batch.kwargs)
+        return model.call(batch.args, batch.kwargs)
 
 
 def _nothing(*_: torch.Tensor) -> None:

@@ -153,12 +153,13 @@ def graph_of_loss(
         numbers = {node: i for i, node in enumerate(nodes)}
         graph = ScriptLossGraph([_plain(node, numbers, calls) for node in nodes], place)
         graph.found = None if frame is None else bad_part(frame)
-        graph.variable = None if frame is None else bad_variable(frame)
         for node in () if graph.found is not None else nodes:
             graph.found = _judge(node, values)
             if graph.found is not None:
                 graph.found.place = place
                 break
+        if graph.found is None and frame is not None:
+            graph.variable = bad_variable(frame)
     return graph
 
 

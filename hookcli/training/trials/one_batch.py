@@ -14,14 +14,11 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from hookcli.engine.neutrality.model_state import room_for_hooks
-from hookcli.engine.probes.rerun import copied
-from hookcli.models.batch import Batch
-from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.eager import EagerModel
 from hookcli.models.nested import leaves
 from hookcli.report.rows.events import number
 from hookcli.training.non_finite.forward_call import ForwardCall
+from hookcli.training.non_finite.replay import output_of
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.trials.output_loss import OutputLoss, loss_of_outputs
 
@@ -131,8 +128,5 @@ class BatchTrial:
         return [p for p in self._parameters if p.requires_grad]
 
     def _outputs(self) -> list[torch.Tensor]:
-        """Return the tensors of the output of the forward, from the generators' states of then."""
-        batch = copied(Batch(self._run.args, self._run.kwargs))
-        self._run.generators.restore()
-        with run_eagerly(), room_for_hooks(), torch.enable_grad(), self._run.autocast.again():
-            return [tensor for _, tensor, _ in leaves(self._model.call(batch.args, batch.kwargs))]
+        """Return the tensors of the output of the forward, which is repeated."""
+        return [tensor for _, tensor, _ in leaves(output_of(self._model, self._run))]

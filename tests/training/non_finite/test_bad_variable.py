@@ -44,7 +44,7 @@ def line_of(text):
 def test_a_variable_behind_a_list_of_terms_is_named_with_its_line():
     first = watched(policy([4, 4], lambda r: r / 0 if r[0] > 0.5 else r)).first_non_finite
     assert (first.phase, first.found_by, first.layer) == ("loss", "source", None)
-    assert first.reason == "`weights`, by which the loss is computed, is not finite"
+    assert first.reason == "`weights` is not finite, and the loss is computed from it"
     assert first.place.endswith(f"{HERE}:{line_of('weights = ')}")
 
 
@@ -69,6 +69,25 @@ def test_the_standard_deviation_of_one_value_is_the_reason():
     assert first.reason == "`weights` is NaN: `std` of one value divides by 0"
     assert first.cause == "one_element"
     assert watched(one([0.5, 1.0])).first_non_finite is None
+
+
+def test_the_standard_deviation_of_several_values_is_no_reason():
+    """Its values are NaN already, so that their deviation is."""
+
+    def train():
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        given = torch.tensor([1.0, torch.nan, 2.0])
+        weight = 1 / given.std()
+        terms = [row.sum() * weight for row in model(torch.randn(4, 3))]
+        sum(terms).backward()
+        optimizer.step()
+
+    first = watched(train).first_non_finite
+    assert (first.reason, first.cause) == (
+        "`weight` is not finite, and the loss is computed from it",
+        None,
+    )
 
 
 def test_outputs_that_are_not_finite_are_the_reason_of_both():

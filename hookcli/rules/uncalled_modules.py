@@ -176,7 +176,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             text += ", but has parameters"
         other = runs_in_another(report, row.name)
         if other is not None:
-            text += f"; in '{other}', of the same class, it ran"
+            text += f"; it ran in '{other}', which has the same class"
         yield RuleFinding(
             "fail", row.name, "never ran", text, 0, 1, row.place,
             severity=None if other is None else "note",

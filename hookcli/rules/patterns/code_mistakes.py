@@ -92,35 +92,32 @@ _SENTENCES = {
         is_note=True,
     ),
     "cancelled_sum": _Sentence(
-        "`{what}` is `{other}`: the other tensor cancels, and gets no gradient, unlike that of a "
-        "straight-through step",
+        "`{what}` equals `{other}`: the other tensor cancels out, so no gradient reaches it",
         "detach the difference: `x + (y - x).detach()`",
     ),
     "joined_twice": _Sentence(
-        "`{what}` joins `{other}` with itself: another part may be meant, which nothing reads here",
+        "`{what}` joins `{other}` with itself: another part may be meant",
         "join the other part, such as the state of the other direction",
     ),
     "state_cut": _Sentence(
-        "`{what}` in a loop of a module cuts the gradient of `{other}` at each step: earlier steps "
-        "are not learned from",
+        "`{what}` detaches `{other}` in each step of a loop: no gradient reaches earlier steps",
         "use `{other}` as it is; detach it between batches, outside of the loop",
     ),
     "tiny_fill": _Sentence(
-        "`{what}` replaces scores by {other} before a softmax, where {other} is a usual score",
+        "`{what}` replaces scores by {other} before a softmax: their probability is not 0",
         "use `float('-inf')`",
     ),
     "best_not_copied": _Sentence(
-        "`{what}` keeps no copy: later steps change `{other}` too, so that it ends as the last one",
+        "`{what}` makes no copy: later steps change `{other}` too",
         "keep `copy.deepcopy(...)`, or save it to a file",
     ),
     "unset_epoch": _Sentence(
-        "nothing calls `set_epoch` of `{what}`: it shuffles the samples in the same order each "
-        "epoch",
+        "nothing calls `set_epoch` of `{what}`: each epoch has the same order of samples",
         "call `sampler.set_epoch(epoch)` before each epoch",
     ),
     "unsaved_schedule": _Sentence(
-        "a checkpoint has `{what}`, and not the state of `{other}`: a resumed training begins its "
-        "schedule of learning rates again",
+        "a checkpoint has `{what}`, and not the state of `{other}`: a resumed training starts the "
+        "schedule of the learning rate again",
         "save and load `{other}.state_dict()` too",
     ),
     "overwritten_setting": _Sentence(

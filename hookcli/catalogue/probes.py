@@ -89,6 +89,13 @@ _ROWS = (
         {"loss_inputs": "trainability:LossInput"},
     ),
     Probe(
+        "loss_values",
+        "the arguments of loss functions and distributions, and the autograd graph of the loss",
+        Way.OBSERVES,
+        "losses.loss_values:observe",
+        {"loss_values": "trainability:LOSS_VALUES"},
+    ),
+    Probe(
         "loss_broadcasts",
         "the shapes that the loss compares, read from its autograd graph",
         Way.OBSERVES,

@@ -49,6 +49,7 @@ from hookcli.rules.gradients import (
     norms,
     wrong_backward,
 )
+from hookcli.rules.losses import loss_values
 from hookcli.rules.patterns import (
     call_state,
     code_mistakes,
@@ -234,7 +235,7 @@ CATALOGUE: dict[str, Rule] = {
         schedules.MODE,
         schedules.RESTARTS,
         losses.CONSTANT,
-        losses.VALUES,
+        loss_values.VALUES,
         losses.ENTROPY,
         frozen_attribute.RULE,
         label_shift.RULE,

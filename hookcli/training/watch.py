@@ -272,6 +272,8 @@ class Watch:
 
     def _forward_begins(self, root: RootWatch) -> int | None:
         """Note that a forward of a root begins; return its step if that is observed in detail."""
+        for note in self._observers.forward:
+            note()
         if self._backward.scale is not None and self._backward.pending:
             self._note_skipped(root)
         if self._seen.by_hand:

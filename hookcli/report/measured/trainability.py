@@ -223,6 +223,15 @@ class SignedTerm(TypedDict):
     place: str | None
 
 
+class LossValueRow(TypedDict):
+    """What a loss function or a distribution gets: the key of a sentence, and its values."""
+
+    what: str
+    values: dict[str, Any]
+    module: str | None
+    place: str | None
+
+
 class TokenTargets(TypedDict):
     """How many positions after those of the input targets are, and how many are padding."""
 
@@ -480,6 +489,7 @@ class HalfOverflow(TypedDict):
 
 
 SUMS = FUNCTIONS = HALVES = Size
+LOSS_VALUES = LossValueRow | Looked
 
 
 class LaterGradients(TypedDict):

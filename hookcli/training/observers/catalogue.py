@@ -27,6 +27,7 @@ from hookcli.training.observers.label_relation import LabelRelation
 from hookcli.training.observers.label_shift import LabelShift
 from hookcli.training.observers.learning_trial import LearningTrial
 from hookcli.training.observers.loaded_weights import LoadedWeights
+from hookcli.training.observers.loss_call_look import LossCallLook
 from hookcli.training.observers.loss_look import LossLook
 from hookcli.training.observers.loss_sign import LossSign
 from hookcli.training.observers.loss_sizes import LossSizes
@@ -49,7 +50,7 @@ from hookcli.training.observers.training_states import TrainingStates
 from hookcli.training.record.records import Record
 from hookcli.training.steps import Clipped
 
-_METHODS = ("constructed", "before_step", "finish")
+_METHODS = ("constructed", "forward", "before_step", "finish")
 
 OBSERVERS: tuple[type[Observer], ...] = (
     Adversary,
@@ -71,6 +72,7 @@ OBSERVERS: tuple[type[Observer], ...] = (
     LearningTrial,
     LinesOfRecords,
     LoadedWeights,
+    LossCallLook,
     LossLook,
     LossSign,
     LossSizes,
@@ -96,6 +98,7 @@ class Observers:
         self._seen, self.facts = seen, FactCounts()
         self.all = tuple(self._dropped_on_error(kind(self.facts, seen)) for kind in OBSERVERS)
         self.constructed = methods(self.all, "constructed")
+        self.forward = methods(self.all, "forward")
         self.before_step = methods(self.all, "before_step")
         always = [one for one in self.all if one.is_always_told]
         self.always_told = methods(always, "before_step")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import weakref
 from collections.abc import Sequence
-from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -13,13 +12,13 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.losses.loss_nodes import negated, target_scale
+from hookcli.engine.probes.losses.loss_values import in_graph
 from hookcli.engine.probes.trainability.loss_formulas import LOGITS, NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
     LossGraph,
-    Node,
-    nodes_behind,
 )
 from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     AFTER,
@@ -59,20 +58,7 @@ from hookcli.models.model import Call, CallInputs
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_inputs import (
-    LOOKS,
-    are_bits,
-    negated,
-    over_samples,
-    target_scale,
-)
-from hookcli.training.observers.loss_terms import (
-    bare_returns,
-    crossed_advantages,
-    divergence_weight,
-)
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
-from hookcli.training.observers.surrogate import surrogate
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
@@ -88,16 +74,11 @@ from hookcli.training.source.loss_source import (
 )
 
 _OF_KL = ("divergence", "log_variance")  # signs that are looked at
-_LIKELIHOOD = "log_likelihood"  # and this one, unless a generator is trained by it
+# And these, unless one of several models is trained by them.
+_OF_ONE = ("log_likelihood", "log_probability", "overlap")
 SCALE = "target_scale"  # a measurement
 _MOST_READ = 1 << 20  # elements of a tensor whose values are read
-_APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 _LOOKS_AT_GRAPH = 2  # of each line
-# Losses whose targets are -1 and 1.
-_SIGNED = {
-    "HingeEmbeddingLoss", "hinge_embedding_loss", "MarginRankingLoss", "margin_ranking_loss",
-    "CosineEmbeddingLoss", "cosine_embedding_loss",
-}  # fmt: skip
 _PATTERNS = (
     AXES, NORMS, SIMILARITIES, MASKED, AFTER, SHARP, WEAK, POOLED, SCALES, NARROW,
     CHOICES, ROTARY,
@@ -170,7 +151,7 @@ class LossLook(Observer):
                 watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                signs = (*_OF_KL, *([_LIKELIHOOD] if len(self._optimizers) < 2 else ()))
+                signs = (*_OF_KL, *(_OF_ONE if len(self._optimizers) < 2 else ()))
                 if measurement.probe != SIGNS or measurement.value["what"] in signs:
                     self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
@@ -229,37 +210,15 @@ class LossLook(Observer):
         if root is not None and measurement not in root.measured:
             root.measured.append(measurement)
 
-    # WeightValues that nodes have saved.
+    # The values that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
-        nodes = list(nodes_behind(start))
-        for node in nodes:
-            try:
-                found = _VALUES[node.name()](node) if node.name() in _VALUES else None
-            except RuntimeError:  # what it saved was changed in place
-                continue
-            if found is not None:
-                what, values = found
+        for node, what, values in in_graph(start):
+            if what != "bootstrapped" or self._trains(node):
                 self.facts.add("loss_values", what, place, **values)
-            for look in LOOKS.get(node.name(), ()):
-                try:
-                    more = look(node)
-                except RuntimeError:
-                    continue
-                if more is not None and (more[0] != "bootstrapped" or self._trains(node)):
-                    self.facts.add("loss_values", more[0], place, **more[1])
-        wholes = (
-            partial(negated, start), partial(over_samples, nodes), partial(surrogate, start),
-            partial(divergence_weight, start), partial(bare_returns, nodes),
-            partial(crossed_advantages, nodes),
-        )  # fmt: skip
-        for look_at_whole in wholes:
-            try:
-                one = look_at_whole()
-            except RuntimeError:  # what a node saved was changed in place
-                continue
-            if one is not None and (one[0] != "negated" or not _moves_inputs(start)):
-                self.facts.add("loss_values", one[0], place, **one[1])
+        found = negated(start)
+        if found is not None and not _moves_inputs(start):
+            self.facts.add("loss_values", found[0], place, **found[1])
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""
@@ -275,8 +234,6 @@ class LossLook(Observer):
         if found:
             self.facts.look("constant_term")
         for term in found:
-            for call in calls_in(term.made_by):
-                self._look_at_call(call, frame, f"{file}:{call.lineno}")
             if _is_constant(term.value):
                 self._note_constant(term, frame, without_graph, f"{file}:{term.line}")
         terminal = unread_terminal(frame)
@@ -294,33 +251,6 @@ class LossLook(Observer):
                 "entropy_sign", text, f"{file}:{line}", sign=sign,
                 value=None if mean is None else float(mean.float().mean()),
             )  # fmt: skip
-
-    def _look_at_call(self, node: ast.Call, frame: FrameType, place: str) -> None:
-        """Look at what losses get that are no nodes of their own in the graph."""
-        function = loss_function(node, frame)
-        name = (
-            type(function).__name__
-            if isinstance(function, nn.Module)
-            else (getattr(function, "__name__", ""))
-        )
-        if name in _SIGNED:
-            last = [k.value for k in node.keywords if k.arg == "target"] or node.args[-1:]
-            target = current_value(last[0], frame, node.lineno) if last else None
-            if target is not None and are_bits(target.detach()):
-                self.facts.add("loss_values", "signs", place, loss=name)
-        if name not in ("KLDivLoss", "kl_div") or not node.args:
-            return
-        given = current_value(node.args[0], frame, node.lineno)
-        if given is not None and _are_probabilities(given):
-            self.facts.add("loss_values", "kl_div", place, input=ast.unparse(node.args[0]))
-        aim = current_value(node.args[1], frame, node.lineno) if len(node.args) > 1 else None
-        if given is not None and aim is not None and aim.requires_grad > given.requires_grad:
-            self.facts.add("loss_values", "kl_reversed", place)
-        default = not any(k.arg == "reduction" for k in node.keywords) and len(node.args) < 3
-        mean = function.reduction == "mean" if isinstance(function, nn.Module) else default
-        if mean and given is not None and given.dim() > 1:
-            size = given.numel() // given.shape[0]
-            self.facts.add("loss_values", "kl_mean", place, size=size)
 
     def _note_constant(
         self, term: Term, frame: FrameType, without_graph: str | None, place: str
@@ -365,7 +295,7 @@ def _watchers() -> tuple[GraphWatcher, ...]:
         LossGraph([], (PROBABILITIES,)),
         GraphShapes([], (BROADCASTS, RESHAPED, CLASSES)),
         GraphPatterns([], _PATTERNS),
-        LossFormulas([], (LOGITS, NOISE, SIGNS)),
+        LossFormulas([], (LOGITS, NOISE, SIGNS), of_script=True),
     )
 
 
@@ -395,80 +325,3 @@ def _is_constant(value: torch.Tensor) -> bool:
 def _are_equal(first: torch.Tensor, second: torch.Tensor) -> bool:
     same = first.shape == second.shape and first.dtype == second.dtype
     return same and first.numel() <= _MOST_READ and bool(torch.equal(first, second))
-
-
-def _are_probabilities(values: torch.Tensor) -> bool:
-    """Return whether values are between 0 and 1, and add up to 1 along a dimension."""
-    if not values.is_floating_point() or not 0 < values.numel() <= _MOST_READ:
-        return False
-    values = values.detach().float()
-    if not bool(((values >= 0) & (values <= 1)).all()):
-        return False
-    return any(
-        bool(((values.sum(dim) - 1).abs() < 1e-2).all())
-        for dim in range(values.dim())
-        if values.shape[dim] > 1
-    )
-
-
-def _sums_that_are_not_one(logs: torch.Tensor, dim: int) -> dict[str, float] | None:
-    """Return the range of the sums of probabilities, if most of them are not 1."""
-    sums = logs.float().exp().sum(dim)
-    if float(((sums - 1).abs() > _APART).float().mean()) < _MOSTLY:
-        return None
-    return {"low": float(sums.min()), "high": float(sums.max())}
-
-
-def _ctc(node: Node) -> tuple[str, dict[str, Any]] | None:
-    """Return that CTC gets no log-probabilities, or how many of its labels are the blank."""
-    logs = node._saved_log_probs.detach()
-    sums = _sums_that_are_not_one(logs, -1) if 0 < logs.numel() <= _MOST_READ else None
-    if sums is not None:
-        return "ctc_input", sums
-    targets, lengths, blank = node._saved_targets, node._saved_target_lengths, node._saved_blank
-    sizes = torch.as_tensor(lengths).flatten().tolist()
-    if targets.dim() == 2:
-        targets = torch.cat([row[:size] for row, size in zip(targets, sizes, strict=True)])
-    count = int((targets == blank).sum())
-    return ("ctc_loss", {"blank": int(blank), "labels": count}) if count else None
-
-
-def _binary(node: Node) -> tuple[str, dict[str, Any]] | None:
-    """Return the range of the targets of a binary cross entropy, if it is not in 0 to 1."""
-    target = node._saved_target
-    if not target.numel():
-        return None
-    low, high = float(target.min()), float(target.max())
-    if low >= 0 and high <= 1:
-        return None
-    if node._saved_reduction == 0:  # one value outside may mark elements that a mask leaves out
-        outside = target[(target < 0) | (target > 1)]
-        if bool((outside == outside[0]).all()):
-            return None
-    return "binary_cross_entropy_with_logits", {"low": low, "high": high}
-
-
-def _nll(node: Node) -> tuple[str, dict[str, Any]] | None:
-    """Return that nll_loss gets no log-probabilities: these add up to 1 over the classes."""
-    logs = node._saved_self.detach()
-    behind = node.next_functions[0][0]
-    if not 0 < logs.numel() <= _MOST_READ or logs.dim() < 2:
-        return None
-    if behind is not None and behind.name() == "SoftmaxBackward0":  # double_softmax tells it
-        return None
-    sums = _sums_that_are_not_one(logs, 1)
-    if sums is None:
-        return None
-    found: dict[str, Any] = {**sums, "over": None}
-    if behind is not None and behind.name() == "LogSoftmaxBackward0":
-        dim = int(behind._saved_dim)
-        found["over"] = dim - 2**64 if dim >= 2**63 else dim
-    return "nll_loss", found
-
-
-_VALUES = {
-    "NllLossBackward0": _nll,
-    "NllLoss2DBackward0": _nll,
-    "CtcLossBackward0": _ctc,
-    "BinaryCrossEntropyWithLogitsBackward0": _binary,
-}

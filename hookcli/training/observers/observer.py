@@ -118,6 +118,9 @@ class Observer:
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note that an optimizer is being constructed; it has no parameters yet."""
 
+    def forward(self) -> None:
+        """Note that a forward of a root begins, with gradients."""
+
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that an optimizer steps: the gradients are those that it uses."""
 
@@ -165,11 +168,13 @@ def line_of(call: TorchCall) -> tuple[str, int] | None:
     return call.line
 
 
-class LookSchedule:
-    """Decides which calls of a line are looked at: the first three, and fewer and fewer later.
+def is_looked_at(count: int) -> bool:
+    """Return whether a call is looked at: the first three, the 10th, 30th, 100th, 300th, ..."""
+    return count in _LOOKED_AT
 
-    These are the 10th, 30th, 100th, 300th and so on.
-    """
+
+class LookSchedule:
+    """Decides which calls of a line are looked at: fewer and fewer, as `is_looked_at` says."""
 
     def __init__(self) -> None:
         self._counts: dict[Any, int] = {}
@@ -178,4 +183,4 @@ class LookSchedule:
         """Count a call of a line; return whether it is looked at."""
         count = self._counts.get(line, 0) + 1
         self._counts[line] = count
-        return count in _LOOKED_AT
+        return is_looked_at(count)

@@ -14,10 +14,10 @@ import torch
 
 from hookcli.engine.probes.code.mistakes.catalogue import MOST_TEXT, mistakes_of_text
 from hookcli.engine.probes.code.user_source import own_sources, parsed
+from hookcli.engine.probes.losses.loss_nodes import compares_two_outputs
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
-from hookcli.training.observers.loss_inputs import compares_two_outputs
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall

@@ -138,7 +138,7 @@ def of(outputs, *functions, **given):
         (training(of(1), F.soft_margin_loss, signs), None),
         (
             training(of(1), nn.HingeEmbeddingLoss(), bits),
-            "HingeEmbeddingLoss gets targets of 0 and 1: they must be -1 and 1",
+            "hinge_embedding_loss gets targets of 0 and 1: they must be -1 and 1",
         ),
         (training(of(1), nn.HingeEmbeddingLoss(), signs), None),
         (

@@ -437,7 +437,7 @@ def test_kl_div_gets_probabilities():
         return judged(trained_by(loss_of))
 
     [message] = findings(of(lambda y: y.softmax(1)), "loss_values")
-    assert "kl_div gets probabilities in 'out'" in message
+    assert "kl_div gets probabilities instead of log-probabilities" in message
     assert findings(of(lambda y: y.log_softmax(1)), "loss_values") == []
 
 

@@ -31,14 +31,16 @@ class WeighedTerm(NamedTuple):
     is_weighted: bool
 
 
-def weighed_terms(start: Node | None) -> Iterator[WeighedTerm]:
-    """Yield the terms that a value is a linear combination of."""
+def weighed_terms(start: Node | None, ends: frozenset[Node] = frozenset()) -> Iterator[WeighedTerm]:
+    """Yield the terms that a value is a linear combination of. Nodes of `ends` are terms, too."""
     todo: list[tuple[Node | None, float, float, bool]] = [(start, 1.0, 1.0, False)]
     for node, factor, divisor, weighted in todo:  # grows meanwhile
         if node is None or len(todo) > _MOST_TERMS:
             continue
         name, inputs = node.name(), [one for one, _ in node.next_functions]
-        if name == "MeanBackward0":
+        if node in ends:
+            yield WeighedTerm(factor, node, divisor, weighted)
+        elif name == "MeanBackward0":
             many = int(node._saved_self_sym_numel)
             todo.append((inputs[0], factor, divisor * many, weighted))
         elif name == "MeanBackward1":

@@ -119,8 +119,13 @@ def _scales(start: torch.Tensor, nodes: list[Node]) -> Iterator[tuple[Node, dict
     yield from _floors(nodes)
 
 
-def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield the terms of a loss that are smallest for the worst predictions."""
+def _signs(
+    start: torch.Tensor, given: list[torch.Tensor] | None
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the terms of a loss that are smallest for the worst predictions.
+
+    Targets must be `given` in the batch, unless that is None.
+    """
     for source, factor, linear, exponent in formulas(start):
         if factor < 0 < linear:
             yield source, {"what": "divergence"}
@@ -141,7 +146,7 @@ def _signs(start: torch.Tensor, given: list[torch.Tensor]) -> Iterator[tuple[Nod
         yield found[0][1], {"what": "error"}
 
 
-def _is_overlap(quotient: Node, given: list[torch.Tensor]) -> bool:
+def _is_overlap(quotient: Node, given: list[torch.Tensor] | None) -> bool:
     """Return whether a quotient is a share of predictions that agree with a target of 0 and 1."""
     if any(one is None for one, _ in quotient.next_functions):
         return False
@@ -153,7 +158,8 @@ def _is_overlap(quotient: Node, given: list[torch.Tensor]) -> bool:
         prediction = same_values(inputs[0] if inputs[0] is not None else inputs[1])
         if target is None or prediction is None or target.numel() < 2:
             continue
-        if prediction.name() in {_SIGMOID, _SOFTMAX} and _is_given(target, given):
+        known = given is None or _is_given(target, given)
+        if prediction.name() in {_SIGMOID, _SOFTMAX} and known:
             return bool(((target == 0) | (target == 1)).all()) and bool(target.any())
     return False
 
@@ -233,8 +239,11 @@ def _trailing(ids: torch.Tensor, pad: int) -> int:
 class LossFormulas(GraphWatcher):
     """Looks at what the loss is made of."""
 
-    def __init__(self, measurements: list[Measurement], probes: tuple[str, ...]) -> None:
+    def __init__(
+        self, measurements: list[Measurement], probes: tuple[str, ...], *, of_script: bool = False
+    ) -> None:
         super().__init__(measurements, probes)
+        self._of_script = of_script  # its targets are not in the batch of the model
         self._batch: list[torch.Tensor] = []
         self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
 
@@ -277,7 +286,7 @@ class LossFormulas(GraphWatcher):
         found = {
             LOGITS: _limited(nodes),
             NOISE: _scales(start, nodes),
-            SIGNS: _signs(start, self._batch),
+            SIGNS: _signs(start, None if self._of_script else self._batch),
             TOKENS: _tokens(
                 nodes, [(self._batch[number], pad) for number, pad in self._embedded.items()]
             ),

@@ -6,7 +6,7 @@ Each function looks at one node of autograd, and returns the name of what it has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ _MARGIN = 0.05  # of the range of an activation
 _CLASSES = 5
 _CLOSE = 1e-3
 _DEEP = 8  # nodes behind a target
+_APART, _MOSTLY = 0.1, 0.9  # of sums of probabilities from 1, and for how many rows
 
 # Activations at the end of a model, with their least and largest values.
 _RANGES = {
@@ -174,12 +175,6 @@ def dropped(node: Node) -> Finding:
     p = 1 - 1 / values[1]  # the others are divided by 1 - p
     share = float((mask == 0).float().mean())
     return ("dropped", {"p": p}) if abs(share - p) < _NEAR else None
-
-
-def signs(node: Node) -> Finding:
-    """Return that the targets of soft_margin_loss are 0 and 1 instead of -1 and 1."""
-    target = node._saved_target.detach()
-    return ("signs", {"loss": "soft_margin_loss"}) if are_bits(target) else None
 
 
 def are_bits(target: torch.Tensor) -> bool:
@@ -336,6 +331,74 @@ _NAMES = {
     "BinaryCrossEntropyWithLogitsBackward0": "binary_cross_entropy_with_logits",
     "BinaryCrossEntropyBackward0": "binary_cross_entropy",
 }
+
+
+def _sums_that_are_not_one(logs: torch.Tensor, dim: int) -> dict[str, float] | None:
+    """Return the range of the sums of probabilities, if most of them are not 1."""
+    sums = logs.float().exp().sum(dim)
+    if float(((sums - 1).abs() > _APART).float().mean()) < _MOSTLY:
+        return None
+    return {"low": float(sums.min()), "high": float(sums.max())}
+
+
+def ctc(node: Node) -> Finding:
+    """Return that CTC gets no log-probabilities, or how many of its labels are the blank."""
+    logs = node._saved_log_probs.detach()
+    sums = _sums_that_are_not_one(logs, -1) if 0 < logs.numel() <= _MOST else None
+    if sums is not None:
+        return "ctc_input", sums
+    targets, lengths, blank = node._saved_targets, node._saved_target_lengths, node._saved_blank
+    sizes = torch.as_tensor(lengths).flatten().tolist()
+    if targets.dim() == 2:
+        targets = torch.cat([row[:size] for row, size in zip(targets, sizes, strict=True)])
+    count = int((targets == blank).sum())
+    return ("ctc_loss", {"blank": int(blank), "labels": count}) if count else None
+
+
+def binary(node: Node) -> Finding:
+    """Return the range of the targets of a binary cross entropy, if it is not in 0 to 1."""
+    target = node._saved_target
+    if not target.numel():
+        return None
+    low, high = float(target.min()), float(target.max())
+    if low >= 0 and high <= 1:
+        return None
+    if node._saved_reduction == 0:  # one value outside may mark elements that a mask leaves out
+        outside = target[(target < 0) | (target > 1)]
+        if bool((outside == outside[0]).all()):
+            return None
+    return "binary_cross_entropy_with_logits", {"low": low, "high": high}
+
+
+def nll(node: Node) -> Finding:
+    """Return that nll_loss gets no log-probabilities: these add up to 1 over the classes."""
+    logs = node._saved_self.detach()
+    behind = node.next_functions[0][0]
+    if not 0 < logs.numel() <= _MOST or logs.dim() < 2:
+        return None
+    if behind is not None and behind.name() == "SoftmaxBackward0":  # double_softmax tells it
+        return None
+    sums = _sums_that_are_not_one(logs, 1)
+    if sums is None:
+        return None
+    found: dict[str, Any] = {**sums, "over": None}
+    if behind is not None and behind.name() == "LogSoftmaxBackward0":
+        found["over"] = signed(int(behind._saved_dim))
+    return "nll_loss", found
+
+
+def unreachable(node: Node) -> Finding:
+    """Return that a random function has no gradient for what it draws from."""
+    given = [one for one, _ in node.next_functions if one is not None]
+    return ("no_derivative", {"function": _RANDOM[node.name()]}) if given else None
+
+
+# Random functions of torch whose derivative is zero.
+_RANDOM = {
+    **{f"NormalBackward{number}": "torch.normal" for number in range(4)},
+    **{f"BernoulliBackward{number}": "torch.bernoulli" for number in range(3)},
+    "PoissonBackward0": "torch.poisson",
+}
 _COMPARES = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
 _REGRESSION = (regression, bootstrapped, dropped)
 LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
@@ -344,10 +407,23 @@ LOOKS: dict[str, tuple[Callable[[Node], Finding], ...]] = {
     "MseLossBackward0": (*_REGRESSION, squared_shares),
     "SmoothL1LossBackward0": _REGRESSION,
     "HuberLossBackward0": _REGRESSION,
-    "NllLossBackward0": (clipped_logits, cosines, one_class, dropped),
-    "NllLoss2DBackward0": (clipped_logits, cosines, one_class, dropped),
+    "NllLossBackward0": (nll, clipped_logits, cosines, one_class, dropped),
+    "NllLoss2DBackward0": (nll, clipped_logits, cosines, one_class, dropped),
+    "CtcLossBackward0": (ctc,),
     "LogSoftmaxBackward0": (one_share,),
-    "BinaryCrossEntropyWithLogitsBackward0": (clipped_logits, swapped, dropped),
+    "BinaryCrossEntropyWithLogitsBackward0": (binary, clipped_logits, swapped, dropped),
     "BinaryCrossEntropyBackward0": (swapped, probabilities),
-    "SoftMarginLossBackward0": (signs,),
+    **dict.fromkeys(_RANDOM, (unreachable,)),
 }
+
+
+def findings(nodes: Iterable[Node]) -> Iterator[tuple[Node, str, dict[str, Any]]]:
+    """Yield what the looks at nodes have found, with the nodes."""
+    for node in nodes:
+        for look in LOOKS.get(node.name(), ()):
+            try:
+                found = look(node)
+            except RuntimeError:  # what it saved was changed in place
+                continue
+            if found is not None:
+                yield node, *found

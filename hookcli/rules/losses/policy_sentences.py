@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hookcli.report.training import ScriptFact
+from collections.abc import Mapping
+from typing import Any
 
 
-def _bootstrapped(fact: ScriptFact) -> tuple[str, str]:
+def _bootstrapped(values: Mapping[str, Any]) -> tuple[str, str]:
     return (
         "the target of a loss, a constant plus a value of the model, has a gradient: the step "
         "moves the target towards the prediction too",
@@ -13,8 +14,8 @@ def _bootstrapped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _advantage(fact: ScriptFact) -> tuple[str, str]:
-    name = fact.values["name"]
+def _advantage(values: Mapping[str, Any]) -> tuple[str, str]:
+    name = values["name"]
     return (
         f"'{name}' weighs the log-probabilities of a policy and has a gradient: the critic is "
         "trained by the loss of the policy too",
@@ -22,8 +23,8 @@ def _advantage(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _terminal(fact: ScriptFact) -> tuple[str, str]:
-    name = fact.values["name"]
+def _terminal(values: Mapping[str, Any]) -> tuple[str, str]:
+    name = values["name"]
     return (
         f"'{name}' of the batch is never read: the target adds the value of the next state at the "
         "end of an episode too",
@@ -31,8 +32,8 @@ def _terminal(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _crossed(fact: ScriptFact) -> tuple[str, str]:
-    many = fact.values["samples"]
+def _crossed(values: Mapping[str, Any]) -> tuple[str, str]:
+    many = values["samples"]
     return (
         f"{many:,} log-probabilities of actions are multiplied by [{many:,}, {many:,}] weights, as "
         "if shapes [n] and [n, 1] were subtracted: each action gets the advantages of all samples",
@@ -40,8 +41,7 @@ def _crossed(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _bare_returns(fact: ScriptFact) -> tuple[str, str]:
-    values = fact.values
+def _bare_returns(values: Mapping[str, Any]) -> tuple[str, str]:
     return (
         "the loss of the policy multiplies log-probabilities by the returns that are the targets "
         f"of the value, with a mean of {values['mean']:.3g} and a standard deviation of "
@@ -50,9 +50,9 @@ def _bare_returns(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
-def _surrogate(fact: ScriptFact) -> tuple[str, str]:
-    pick, other = fact.values["pick"], "max" if fact.values["pick"] == "min" else "min"
-    what = "negative objectives" if fact.values["loss"] else "objectives"
+def _surrogate(values: Mapping[str, Any]) -> tuple[str, str]:
+    pick, other = values["pick"], "max" if values["pick"] == "min" else "min"
+    what = "negative objectives" if values["loss"] else "objectives"
     return (
         f"the loss takes the {pick} of the {what} with the ratio and with the clipped ratio: large "
         "steps of the policy are not clipped",

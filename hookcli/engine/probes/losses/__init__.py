@@ -1,0 +1,1 @@
+"""What loss functions and distributions get, and what a loss consists of."""

@@ -1,0 +1,1 @@
+"""Rules about what loss functions get."""

@@ -22,6 +22,7 @@ LATER = (
     "tenth",
     "eleventh",
     "twelfth",
+    "thirteenth",
 )
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)

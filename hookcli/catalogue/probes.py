@@ -96,6 +96,13 @@ _ROWS = (
         {"loss_values": "trainability:LOSS_VALUES"},
     ),
     Probe(
+        "function_arguments",
+        "the arguments of functions, the settings of modules, and the autograd graph",
+        Way.OBSERVES,
+        "losses.loss_values:observe",
+        {"function_arguments": "trainability:LOSS_VALUES"},
+    ),
+    Probe(
         "loss_broadcasts",
         "the shapes that the loss compares, read from its autograd graph",
         Way.OBSERVES,

@@ -53,6 +53,7 @@ from hookcli.rules.losses import loss_values
 from hookcli.rules.patterns import (
     call_state,
     code_mistakes,
+    function_arguments,
     graph_patterns,
     layer_use,
     module_values,
@@ -236,6 +237,7 @@ CATALOGUE: dict[str, Rule] = {
         schedules.RESTARTS,
         losses.CONSTANT,
         loss_values.VALUES,
+        function_arguments.RULE,
         losses.ENTROPY,
         frozen_attribute.RULE,
         label_shift.RULE,

@@ -1,8 +1,9 @@
 """Whether a model keeps values from one call to the next in plain attributes.
 
 `kept_tensors` are the tensors in attributes of modules that a run replaced or changed; buffers and
-parameters are not among them. Only if there are any, `call_state` calls the model twice with the
-same input and seed in eval mode, and a third time after it has restored these attributes.
+parameters are not among them. Only if there are any, `call_state` calls the model with the same
+input and seed in eval mode before and after a call with another input, and again after it has
+restored these attributes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from hookcli.engine.probes.determinism import change
 from hookcli.engine.probes.rerun import Outputs, Rerun, copy_of
 from hookcli.engine.seeds import seed_all
 from hookcli.models import module_tree
+from hookcli.models.batch import map_batch
 from hookcli.models.model import Model
-from hookcli.models.nested import dtype_name, leaves
+from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
-from hookcli.rules.batch_independent import limit_of
 from hookcli.spec.request import Spec
 
 KEPT, STATE = "kept_tensors", "call_state"
 _OWN = {"_parameters", "_buffers", "_modules"}
+_TIMES_EPS = 64
 _RESETS = ("reset", "init_hidden", "init_state", "clear", "detach")  # in names of methods
 
 
@@ -95,7 +97,9 @@ def call_state(again: Rerun) -> list[Measurement]:
     root = again.model.root
     with again.training("eval") as forward:
         start = {name: (m, a, _copied(value)) for name, m, a, value in _attributes(root)}
-        first, second = _outputs(again, forward), _outputs(again, forward)
+        first = _outputs(again, forward)
+        forward(map_batch(again.batch, _other))  # equal inputs may lead to equal values
+        second = _outputs(again, forward)
         if not _differ(first, second):
             return []
         changed = [
@@ -111,6 +115,12 @@ def call_state(again: Rerun) -> list[Measurement]:
         methods = {name for n in changed for name in dir(type(start[n][0]))}
     resets = any(word in name for name in methods for word in _RESETS if _is_own(name))
     return [Measurement(STATE, name, None, {"resets": resets}, None) for name in changed]
+
+
+def _other(tensor: torch.Tensor) -> torch.Tensor:
+    """Return other values for an input: those of other samples, with the opposite sign."""
+    moved = tensor.roll(1, 0) if tensor.dim() else tensor
+    return -moved if moved.is_floating_point() else moved
 
 
 def _is_own(method: str) -> bool:
@@ -138,7 +148,12 @@ def _outputs(again: Rerun, forward: Any) -> Outputs:
 def _differ(one: Outputs, other: Outputs) -> bool:
     if one.keys() != other.keys():
         return True
-    return any(change(one[p], other[p]) > limit_of(dtype_name(one[p].dtype)) for p in one)
+    return any(change(one[path], other[path]) > _limit(one[path]) for path in one)
+
+
+def _limit(output: torch.Tensor) -> float:
+    """Return how much rounding may change an output: equal calls round equally, nearly always."""
+    return _TIMES_EPS * torch.finfo(output.dtype).eps if output.is_floating_point() else 0.0
 
 
 def measure(_requests: Requests, context: RerunContext) -> list[Measurement]:

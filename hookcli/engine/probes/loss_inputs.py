@@ -49,9 +49,15 @@ class LossInputs(TorchFunctionMode):
             self._sources[id(made)] = (made, source)
 
     def _note(self, name: str, tensor: torch.Tensor) -> None:
-        while id(tensor) in self._sources:
+        while id(tensor) in self._sources and not _is_apart(*self._sources[id(tensor)]):
             tensor = self._sources[id(tensor)][1]
         if any(tensor is one for one in self.found.values()):
             return
         number = sum(path.startswith(f" (input of {name}") for path in self.found)
         self.found[f" (input of {name}{f', call {number}' if number else ''})"] = tensor
+
+
+def _is_apart(made: torch.Tensor, source: torch.Tensor) -> bool:
+    """Return whether a view has taken joined dimensions of its source apart."""
+    sizes = [sum(size > 1 for size in one.shape) for one in (made, source)]
+    return made.numel() == source.numel() and sizes[0] > sizes[1]

@@ -137,15 +137,20 @@ class ModuleValues(ProbeWatcher):
             self._open = call, target.shape
 
     def forward_ended(self, model: Model, batch: Batch, output: Any) -> None:
-        """Note the decoder without a mask, if the model returns a vector for each of its tokens."""
+        """Note the decoder without a mask, if the model returns a vector for each of its tokens.
+
+        If the model returns its loss alone, the targets of that tell whether it has one.
+        """
         found, self._open = self._open, None
         if found is None:
             return
         call, (first, second, _) = found
         wanted = {(first, second), (second, first)}
         shapes = [tensor.shape for _, tensor, _ in leaves(output) if tensor.dim() == 3]
-        if any(tuple(shape[:2]) in wanted for shape in shapes):
-            self._add(DECODERS, call.name or "", {"type": call.type, "place": call.place})
+        only_loss = not any(tensor.dim() for _, tensor, _ in leaves(output))
+        if only_loss or any(tuple(shape[:2]) in wanted for shape in shapes):
+            value = {"type": call.type, "place": call.place, "only_loss": only_loss}
+            self._add(DECODERS, call.name or "", value)
 
     def _norm(self, name: str, module: BatchNormBase, place: str | None) -> None:
         is_training = self._root is not None and self._root.training

@@ -197,8 +197,10 @@ class Rerun:
             yield self._call(mode, self.batch if batch is None else batch)
 
     @contextmanager
-    def training(self, mode: Mode) -> Iterator[Callable[[], Any]]:
+    def training(self, mode: Mode) -> Iterator[Callable[..., Any]]:
         """Yield a function that runs one forward, each from the state that the last one left.
+
+        It takes a batch, if it is not that of the run.
 
         At the end of the block the model is restored bit by bit, also what an optimizer changed.
 
@@ -208,7 +210,7 @@ class Rerun:
         """
         with self._parameters_kept(), self._restored(), torch.enable_grad():
             self._start(mode)
-            yield lambda: self._call(mode, self.batch)
+            yield lambda batch=None: self._call(mode, self.batch if batch is None else batch)
 
     def _start(self, mode: Mode, seed: int | None = None) -> None:
         if self.plan.mode != "as-is":  # such a model has only one mode

@@ -453,9 +453,13 @@ class PositionTensorRow(TypedDict):
 
 
 class OpenDecoderRow(TypedDict):
-    """The type of a decoder that gets tokens and no mask."""
+    """The type of a decoder that gets tokens and no mask.
+
+    The model returns its loss alone if `only_loss`.
+    """
 
     type: str
+    only_loss: NotRequired[bool]
     place: str | None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hookcli.report.report import Report
@@ -48,7 +49,11 @@ def _later(report: Report, options: Options) -> Iterator[RuleFinding]:
     hints, value = rows_with(report, CODE, "what"), _value(report, LATER)
     decoders = rows_with(report, DECODERS, "type")
     if decoders and not hints:
-        yield from map(_open, decoders)
+        yield from (_open(row) for row in decoders if not row[1].get("only_loss"))
+        return
+    tells = value is not None and "why" not in value and "error" not in value
+    if decoders and not tells and rows_with(report, TARGETS, "shift"):
+        yield from (replace(_open(row), severity=None) for row in decoders)
         return
     if value is None or not hints:
         yield skipped("nothing tells that later positions must be hidden")

@@ -9,12 +9,12 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Report
 from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.losses.call_sentences import CALL_SENTENCES
+from hookcli.rules.losses.misfits import findings_of_facts, findings_of_model, misfits
 from hookcli.rules.losses.policy_sentences import POLICY_SENTENCES
 from hookcli.rules.losses.value_sentences import VALUE_SENTENCES
 from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.script.facts import facts_of, target_of, without_findings
+from hookcli.rules.script.facts import facts_of, without_findings
 from hookcli.rules.trainability.losses import without_loss
-from hookcli.rules.training.series import script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 PROBE = "loss_values"
@@ -41,19 +41,9 @@ def _is_note(what: str, values: Mapping[str, Any]) -> bool:
 
 def _judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each thing that the loss of a model gets, and is not made for."""
-    if report.training is not None:  # the whole of it is judged
-        return
-    rows = [m for m in report.measurements if m.probe == PROBE and isinstance(m.value, dict)]
-    found = [one for one in rows if "what" in one.value and not _is_found(one, report)]
-    for one in found:
-        what, values = one.value["what"], one.value["values"]
-        message, advice = _SENTENCES[what](values)
-        yield RuleFinding(
-            "fail", one.target, what, message,
-            place=one.value["place"] or script_line(report, "loss"),
-            severity="note" if _is_note(what, values) else None, advice=advice,
-        )  # fmt: skip
-    if not found:
+    found = [one for one in misfits(report, PROBE) if not _is_found(one, report)]
+    yield from findings_of_model(report, found, _SENTENCES, _is_note)
+    if not found and report.training is None:
         nothing = skipped(FAKE) if report.run.tensors == "fake" else without_loss(report)
         yield nothing or passed("the loss of the model gets values that it is made for")
 
@@ -67,12 +57,7 @@ def _is_found(one: Measurement, report: Report) -> bool:
 def _judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each loss function whose inputs or targets it is not made for."""
     facts = [fact for fact in facts_of(report, PROBE) if _counts(fact, report)]
-    for fact in facts:
-        message, advice = _SENTENCES[fact.target](fact.values)
-        yield RuleFinding(
-            "fail", target_of(fact), fact.target, message, fact.count, 0, fact.place,
-            "note" if _is_note(fact.target, fact.values) else None, advice=advice,
-        )  # fmt: skip
+    yield from findings_of_facts(facts, _SENTENCES, _is_note)
     if not facts:
         yield without_findings(
             report,

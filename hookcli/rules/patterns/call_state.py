@@ -19,8 +19,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     where = places(report) if found else {}
     for row in found:
         message = (
-            f"'{row.target}' keeps values from one call to the next: a second call with the same "
-            "input returns other outputs, unless it is restored"
+            f"'{row.target}' keeps values from one call to the next: after a call with another "
+            "input, the same input returns other outputs, unless it is restored"
         )
         yield RuleFinding(
             "fail", row.target, "state", message,
@@ -44,10 +44,11 @@ RULE = Rule(
     looks_at="repeated runs",
     says="a call of the model does not depend on the calls before it",
     computes="Compares the tensors in plain attributes of modules before and after the run. Only "
-    "if one was replaced or changed, the model is called twice with the same input and seed in "
-    "eval mode. It is a finding if the outputs differ, and if a third call returns those of the "
-    "first one after the attributes are restored. It is a note if the module has a method that "
-    "resets it. Buffers do not count, nor do values that are kept and change no output.",
+    "if one was replaced or changed, the model is called with the same input and seed in eval mode "
+    "before and after a call with other samples. It is a finding if the outputs differ, and if one "
+    "more call returns those of the first one after the attributes are restored. It is a note if "
+    "the module has a method that resets it. Buffers do not count, nor do values that are kept and "
+    "change no output.",
     formula="f(x) = f(x) in eval mode",
     source="torch.nn.LSTM: the state is an argument and a result",
     fails="self.h = self.cell(x, self.h), without a reset",

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from hookcli.engine.probes.losses.loss_values import LossCalls
+from hookcli.engine.probes.losses.loss_values import ARGUMENTS, PROBE, CallLooks
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, is_looked_at
@@ -22,12 +22,12 @@ class LossCallLook(Observer):
     Compiled code is left alone: it would be compiled again where a profile function is set.
     """
 
-    kinds = ("loss_values",)
+    kinds = (PROBE, ARGUMENTS)
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._calls = LossCalls(most=_MOST_CALLS)
+        self._calls = CallLooks(most=_MOST_CALLS)
         self._forwards = 0
         self._is_on = False
 
@@ -50,7 +50,7 @@ class LossCallLook(Observer):
             return
         with torch.no_grad(), disable_current_modes():
             for found in self._calls.conclude(start):
-                self.facts.add("loss_values", found.what, found.place, **found.values)
+                self.facts.add(found.probe, found.what, found.place, **found.values)
 
     def finish(self) -> None:
         """Look at no more calls."""

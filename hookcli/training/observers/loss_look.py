@@ -12,13 +12,18 @@ import torch
 from torch import nn
 
 from hookcli.engine.observe.node_owners import NodeOwners
+from hookcli.engine.probes.arguments.graph_arguments import (
+    in_graph as arguments_in_graph,
+    number_of_samples,
+)
 from hookcli.engine.probes.losses.loss_nodes import negated, target_scale
-from hookcli.engine.probes.losses.loss_values import in_graph
+from hookcli.engine.probes.losses.loss_values import ARGUMENTS, heads_of, in_graph
 from hookcli.engine.probes.trainability.loss_formulas import LOGITS, NOISE, SIGNS, LossFormulas
 from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
     LossGraph,
+    nodes_behind,
 )
 from hookcli.engine.probes.trainability.patterns.graph_patterns import (
     AFTER,
@@ -55,6 +60,7 @@ from hookcli.engine.probes.trainability.unregistered import (
 )
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs
+from hookcli.models.nested import argument_leaves
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
@@ -89,7 +95,7 @@ _NO_INPUTS: CallInputs = ((), {})
 class LossLook(Observer):
     """Looks at the loss when backward begins, before autograd frees what its nodes have saved."""
 
-    kinds = ("constant_term", "loss_values", "entropy_sign")
+    kinds = ("constant_term", "loss_values", "function_arguments", "entropy_sign")
     before = {"backward": "backward", "grad": "gradient"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -126,7 +132,7 @@ class LossLook(Observer):
             return
         place = loss_place(frame)
         looks = self._looks[place] = self._looks.get(place, 0) + 1
-        self.facts.look("loss_values")
+        self.facts.look("loss_values", "function_arguments")
         with torch.no_grad(), disable_current_modes():
             if looks <= _LOOKS_AT_GRAPH:
                 self._look_at_graph(start)
@@ -213,12 +219,30 @@ class LossLook(Observer):
     # The values that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
+        self._look_at_arguments(start, place)
         for node, what, values in in_graph(start):
             if what != "bootstrapped" or self._trains(node):
                 self.facts.add("loss_values", what, place, **values)
         found = negated(start)
         if found is not None and not _moves_inputs(start):
             self.facts.add("loss_values", found[0], place, **found[1])
+
+    def _look_at_arguments(self, start: torch.Tensor, place: str | None) -> None:
+        """Look at the dimensions of functions, of roots all of whose attentions have as many heads.
+
+        The number of heads of a node's own module is not known here.
+        """
+        roots = [root for root in self.seen.roots.values() if root.recent]
+        heads = heads_of(*(module for root in roots for module in root.root.modules()))
+        samples = 0
+        for root in roots[:1]:
+            run = root.recent[-1]
+            tensors = [tensor for _, tensor, _ in argument_leaves(run.args, run.kwargs)]
+            samples = number_of_samples(tensors)
+        nodes = list(nodes_behind(start))
+        known = heads if len(heads) == 1 else set()
+        for _, what, values in arguments_in_graph(nodes, lambda _: known, samples):
+            self.facts.add(ARGUMENTS, what, place, **values)
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""

@@ -8,6 +8,7 @@ predictions become worse. `token_targets`: targets that are the tokens of the in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import torch
@@ -219,6 +220,15 @@ def _tokens(
             yield node, {"shift": shift, "padded": pads, "targets": len(target)}
 
 
+def _next_tokens(
+    nodes: list[Node], moved: list[torch.Tensor]
+) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Yield the cross entropies whose targets follow tokens that forward has moved, as by one."""
+    for node, value in _tokens(nodes, [(ids, None) for ids in moved]):
+        if value["shift"]:
+            yield node, {**value, "padded": 0}
+
+
 def _shift(target: torch.Tensor, ids: torch.Tensor) -> int | None:
     """Return how many positions after those of the input the targets are: 0 or 1."""
     if torch.equal(ids.reshape(-1), target):
@@ -246,11 +256,12 @@ class LossFormulas(GraphWatcher):
         self._of_script = of_script  # its targets are not in the batch of the model
         self._batch: list[torch.Tensor] = []
         self._embedded: dict[int, int | None] = {}  # inputs, with the token of padding
+        self._moved: list[torch.Tensor] = []  # embedded tokens that forward has made of its inputs
 
     def begin(self, model: Any) -> None:
         """Forget an earlier run."""
         super().begin(model)
-        self._batch = []
+        self._batch, self._moved = [], []
         self._embedded.clear()
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -277,18 +288,25 @@ class LossFormulas(GraphWatcher):
             if tensor.dim() == 2 and tensor.shape[1] >= _LEAST
             if tensor.untyped_storage().data_ptr() == memory
         ]
+        if not found and given.dim() == 2 and given.shape[1] >= _LEAST:
+            self._moved = [*self._moved, given][:_MOST]
+            return
         same = [number for number in found if self._batch[number].data_ptr() == given.data_ptr()]
         for number in same or found:
             self._embedded[number] = module.padding_idx
 
     def _look(self, start: torch.Tensor, owners: NodeOwners, calls: dict[int, Call]) -> None:
         nodes = list(nodes_behind(start))
+        moved, self._moved = self._moved, []
         found = {
             LOGITS: _limited(nodes),
             NOISE: _scales(start, nodes),
             SIGNS: _signs(start, None if self._of_script else self._batch),
-            TOKENS: _tokens(
-                nodes, [(self._batch[number], pad) for number, pad in self._embedded.items()]
+            TOKENS: chain(
+                _tokens(
+                    nodes, [(self._batch[number], pad) for number, pad in self._embedded.items()]
+                ),
+                _next_tokens(nodes, moved),
             ),
         }
         for probe, rows in found.items():

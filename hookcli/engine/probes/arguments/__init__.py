@@ -1,0 +1,1 @@
+"""What functions and layers of PyTorch are called with."""

@@ -1,0 +1,73 @@
+"""What functions of PyTorch that are no losses are called with: dropout and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from torch import nn
+from torch.nn import functional
+from torch.utils import checkpoint
+
+from hookcli.engine.probes.losses.loss_calls import Arguments
+from hookcli.engine.probes.losses.loss_nodes import Finding
+from hookcli.torch_private import DropoutBase
+
+# Functions of dropout that do nothing by default: `training` is False.
+_OFF_BY_DEFAULT = ("alpha_dropout", "feature_alpha_dropout")
+_FRAMES = 20  # around a call, in which its module is searched for
+
+
+def off(name: str, frame: FrameType) -> Finding:
+    """Return that a dropout is off although the module that calls it trains."""
+    given = frame.f_locals
+    if given["training"] or not given["p"]:
+        return None
+    module = _module_around(frame)
+    is_of_torch = module is None or type(module).__module__.startswith("torch.")
+    if is_of_torch or module is None or not module.training:
+        return None
+    return "dropout_off", {"function": name, "p": float(given["p"])}
+
+
+def _module_around(frame: FrameType) -> nn.Module | None:
+    """Return the module whose method led to a call."""
+    current = frame.f_back
+    for _ in range(_FRAMES):
+        if current is None:
+            return None
+        owner = current.f_locals.get("self")
+        if isinstance(owner, nn.Module):
+            return owner
+        current = current.f_back
+    return None
+
+
+def recomputed(given: Arguments) -> Finding:
+    """Return that a checkpoint draws other dropout masks when it runs again."""
+    options = given.get("kwargs") or {}
+    keeps = options.get("preserve_rng_state", given.get("preserve_rng_state", True))
+    active = [one for one in _modules(given.get("function")) if one.training and one.p > 0]
+    return ("checkpoint", {"dropouts": len(active)}) if active and not keeps else None
+
+
+def _modules(function: Any) -> Iterator[DropoutBase]:
+    """Yield the modules of dropout that a function runs: it is a module, or a method of one."""
+    owner = getattr(function, "__self__", function)
+    if isinstance(owner, nn.Module):
+        yield from (one for one in owner.modules() if isinstance(one, DropoutBase))
+
+
+def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
+    """Return what looks at the calls of functions, by their code."""
+    found: dict[CodeType, Callable[[FrameType], Finding]] = {}
+    for name in _OFF_BY_DEFAULT:
+        code = getattr(getattr(functional, name, None), "__code__", None)
+        if code is not None:
+            found[code] = lambda frame, name=name: off(name, frame)  # type: ignore[misc]
+    inner = getattr(checkpoint.checkpoint, "__wrapped__", checkpoint.checkpoint)
+    code = getattr(inner, "__code__", None)
+    if code is not None:
+        found[code] = lambda frame: recomputed(frame.f_locals)
+    return found

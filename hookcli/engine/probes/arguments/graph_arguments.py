@@ -1,0 +1,154 @@
+"""Dimensions that functions in the graph of a loss get, and that do not fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from hookcli.engine.probes.trainability.loss_graph import (
+    SAME_VALUES,
+    Node,
+    behind,
+    dimension_of,
+    signed,
+)
+
+Found = tuple[Node, str, dict[str, Any]]
+Heads = Callable[[Node], set[int]]
+
+_SOFTMAX = ("SoftmaxBackward0", "SafeSoftmaxBackward0")
+_ATTENTION = "ScaledDotProduct"
+_PRODUCTS = {"BmmBackward0", "UnsafeViewBackward0"}
+_ONWARDS = {"DivBackward0", "MulBackward0", "AddBackward0"}  # from a mask to its softmax
+_OFFSETS = {"AddBackward0", "ClampMinBackward0", "ClampBackward1", "ExpandBackward0"}
+_LONGEST = 6  # nodes of a path
+_LARGEST = 1 << 22  # elements of a mask
+
+
+def constant_masks(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Yield the softmaxes of masked scores whose mask is the same along the softmax's dimension.
+
+    Then it hides a row as a whole, which changes no share.
+    """
+    for node in nodes:
+        if node.name() not in _SOFTMAX:
+            continue
+        shape, fill = node._saved_result.shape, _mask_before(node)
+        mask = None if fill is None else fill._saved_mask
+        if mask is None or not 0 < mask.numel() <= _LARGEST or mask.is_meta:
+            continue
+        dim = dimension_of(node) % max(1, len(shape))
+        at = dim - len(shape) + mask.dim()  # in the mask, which may have fewer dimensions
+        if shape[dim] < 2 or not bool(mask.any()) or bool(mask.all()):
+            continue
+        is_same = at < 0 or bool((mask.any(at) == mask.all(at)).all())
+        if is_same:
+            yield node, "constant_mask", {"shape": [*shape], "mask": [*mask.shape], "dim": dim}
+
+
+def _mask_before(node: Node) -> Node | None:
+    """Return the masked_fill whose result a softmax gets, scaled or not."""
+    current = behind(node)
+    for _ in range(_LONGEST):
+        if current is None or current.name() == "MaskedFillBackward0":
+            return current
+        if current.name() not in _ONWARDS:
+            return None
+        current = behind(current)
+    return None
+
+
+def attention_among_heads(nodes: Sequence[Node], heads: Heads) -> Iterator[Found]:
+    """Yield attentions whose positions are heads: [batch, positions, heads, size].
+
+    `heads` returns the numbers of heads that the module of a node has.
+    """
+    for node in nodes:
+        name = node.name()
+        if name.startswith(_ATTENTION):
+            shape = [*node._saved_query.shape]
+            at = shape[-2] if len(shape) == 4 else 0
+        elif name in _SOFTMAX:
+            scores = node._saved_result.shape
+            shape = [*scores]
+            if len(shape) != 4 or shape[-1] != shape[-2] or not _is_product(node):
+                continue
+            at = shape[-1]
+        else:
+            continue
+        if at > 1 and at in heads(node) and shape[1] != at:
+            yield node, "heads", {"heads": at, "positions": shape[1], "shape": shape}
+
+
+def _is_product(softmax: Node) -> bool:
+    """Return whether the scores of a softmax are products of queries and keys."""
+    current = behind(softmax)
+    for _ in range(_LONGEST):
+        if current is None:
+            return False
+        if current.name() in _PRODUCTS:
+            return True
+        if current.name() not in _ONWARDS | {"MaskedFillBackward0"}:
+            return False
+        current = behind(current)
+    return False
+
+
+def mixture_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Yield sums of probabilities, by logsumexp, with weights that add up to 1 over another dim."""
+    for node in nodes:
+        if node.name() != "LogsumexpBackward0":
+            continue
+        terms = node._saved_self
+        dims = {int(dim) % terms.dim() for dim in node._saved_dim}
+        total = node.next_functions[0][0]
+        if total is None or total.name() != "AddBackward0" or len(dims) != 1:
+            continue
+        for term, _ in total.next_functions:
+            if term is None or term.name() != "LogSoftmaxBackward0":
+                continue
+            dim = dimension_of(term) % term._saved_result.dim()
+            if term._saved_result.shape == terms.shape and dim not in dims:
+                yield node, "mixture", {"summed": min(dims), "normalized": dim}
+
+
+def whole_norms(nodes: Sequence[Node], samples: int) -> Iterator[Found]:
+    """Yield batches that are divided by one norm of all their samples."""
+    for node in nodes:
+        if node.name() != "DivBackward0" or len(node.next_functions) < 2 or samples < 2:
+            continue
+        (given, number), (divisor, _) = node.next_functions[:2]
+        for _ in range(_LONGEST):
+            if divisor is None or divisor.name() not in _OFFSETS | SAME_VALUES:
+                break
+            divisor = divisor.next_functions[0][0]
+        if divisor is None or divisor.name() != "LinalgVectorNormBackward0":
+            continue
+        dims, shape = divisor._saved_dim, divisor._saved_self.shape
+        is_whole = dims is None or len({signed(dim) % len(shape) for dim in dims}) == len(shape)
+        is_batch = len(shape) > 1 and shape[0] == samples
+        if is_whole and is_batch and divisor.next_functions[0] == (given, number):
+            yield node, "whole_norm", {"shape": [*shape]}
+
+
+def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Found]:
+    """Yield all that is found; what cannot be read, as it was changed in place, is left out."""
+    for rows in (
+        constant_masks(nodes),
+        attention_among_heads(nodes, heads),
+        mixture_dimensions(nodes),
+        whole_norms(nodes, samples),
+    ):
+        while True:
+            try:
+                yield next(rows)
+            except (StopIteration, RuntimeError):
+                break
+
+
+def number_of_samples(tensors: Sequence[torch.Tensor]) -> int:
+    """Return the size of dimension 0 that all inputs with dimensions have; 0 if they differ."""
+    sizes = {int(one.shape[0]) for one in tensors if one.dim() and not one.is_nested}
+    return sizes.pop() if len(sizes) == 1 else 0

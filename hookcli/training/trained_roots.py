@@ -16,6 +16,8 @@ from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter
 from hookcli.training.selection.sampling import Sampling
 from hookcli.training.steps import TrainingStep
 
+_MOST_OF_A_KIND = 8  # records of a root, of optimizers of one type that hold the same parameters
+
 
 class TrainedRoots:
     """The records of each optimizer, `of` its id, and the last one of each root, in `last_of`.
@@ -58,6 +60,10 @@ class TrainedRoots:
                 merged.hold(optimizer)
                 records.append(merged)
                 continue
+            again = None if inside else self._made_again(root, optimizer, parameters)
+            if again is not None:
+                records.append(again)
+                continue
             record = self.record(root, optimizer)
             if inside:
                 record.merged.add(id(optimizer))
@@ -73,6 +79,24 @@ class TrainedRoots:
             records.append(record)
         self.of[id(optimizer)] = records
         return records
+
+    def _made_again(self, root: RootWatch, optimizer: Any, parameters: list[Any]) -> Record | None:
+        """Return the record that goes on with this optimizer, if a script makes many of a kind.
+
+        One that is made anew for each batch would otherwise have a record for each of its steps.
+        """
+        held = {id(p) for p in parameters}
+        same = [
+            record
+            for record in self._seen.records
+            if record.root is root and record.is_like(optimizer, held)
+        ]
+        if len(same) < _MOST_OF_A_KIND:
+            return None
+        before = same[-1].go_on_with(optimizer)
+        self._seen.optimizers.pop(id(before), None)
+        self.of.pop(id(before), None)
+        return same[-1]
 
     def record(self, root: RootWatch, optimizer: Any) -> Record:
         """Return a new record of a root and an optimizer, or None."""

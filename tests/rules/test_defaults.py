@@ -169,6 +169,7 @@ RULES = [
     ("warmup_restarts", "warning", "of_training", {"times": 3}),
     ("constant_term", "warning", "of_training", {}),
     ("loss_values", "warning", "diagnoses of_training", {}),
+    ("function_arguments", "warning", "diagnoses of_training", {}),
     ("entropy_sign", "warning", "of_training", {}),
     ("frozen_attribute", "warning", "of_training", {}),
     ("label_shift", "warning", "of_training", {}),
@@ -279,7 +280,7 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "code_mistakes "
             "discarded_results "
             "module_backwards unread_inputs repeated_modules batch_positions last_steps "
-            "unread_settings loss_values",
+            "unread_settings loss_values function_arguments",
         ),
     )
     for made, names in requests:

@@ -35,7 +35,7 @@ NO_STEPS = "only `hookcli run` observes the steps of a training"
                     "exploding_gradient",
                     "frozen", "frozen_by_mistake", "grad_exists", "grad_norm", "grad_path",
                     "grad_share", "grad_to_weight", "initial_loss", "linear_after_linear",
-                    "loss_broadcasts", "loss_values", "clipped_logits", "noise_scale", "loss_sign",
+                    "loss_broadcasts", "loss_values", "function_arguments", "clipped_logits", "noise_scale", "loss_sign",
                     "token_targets", "shortcuts", "norm_dimension",
                     "pooled_channels", "reused_layer",
                     "normalizes_one_value", "overfits_one_batch", "reshaped_axes",

@@ -145,6 +145,23 @@ _SENTENCES = {
         "samples",
         "divide by the number of batches, or add sums",
     ),
+    "used_up": _Sentence(
+        "`{other}` is a generator of `{what}`, and is gone through a second time, when it is empty",
+        "make a list of it: `list({what})`",
+    ),
+    "hook_result": _Sentence(
+        "the hook `{what}` computes another gradient and does not return it: the gradient stays as "
+        "it is",
+        "return the new gradient",
+    ),
+    "first_group": _Sentence(
+        "`{what}` changes the learning rate of the first group only: the optimizer has several",
+        "change all: `for group in optimizer.param_groups`",
+    ),
+    "other_quantity": _Sentence(
+        "`{what}` is passed as {other}, by its name it is another quantity",
+        "pass what the parameter is made for",
+    ),
     "swapped_arguments": _Sentence(
         "`{what}` passes arguments in another order than the parameters {other}, by their names",
         "exchange the arguments, or pass them by name",

@@ -130,6 +130,17 @@ class Record:
         if lent and not self.root.parameter_ids() & held.keys():
             self.model = backend_of(LooseParameters(lent))
 
+    def is_like(self, optimizer: Any, held: AbstractSet[int]) -> bool:
+        """Return whether its optimizer has the type of another one, and the parameters `held`."""
+        known = {id(p) for p in (*self.own, *self._others)}
+        return type(self._optimizer) is type(optimizer) and known == held
+
+    def go_on_with(self, optimizer: Any) -> Any:
+        """Take over another optimizer, whose steps follow; return the one before."""
+        before, self._optimizer = self._optimizer, optimizer
+        self.hold(optimizer)
+        return before
+
     @property
     def rate(self) -> float | None:
         """The learning rate now."""

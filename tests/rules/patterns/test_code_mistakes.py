@@ -13,6 +13,22 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "used_up": (
+        "params = net.parameters()\nopt = Adam(params)\nfor x in data:\n    penalty(params)",
+        "params = list(net.parameters())\nopt = Adam(params)\nclip(params)",
+    ),
+    "hook_result": (
+        "def keep(grad):\n    grad = grad * mask\nw.register_hook(keep)",
+        "def keep(grad):\n    return grad * mask\nw.register_hook(keep)",
+    ),
+    "first_group": (
+        "opt = SGD([{'params': a}, {'params': b}])\nopt.param_groups[0]['lr'] *= 0.1",
+        "opt = SGD(net.parameters())\nopt.param_groups[0]['lr'] *= 0.1",
+    ),
+    "other_quantity": (
+        "loss = F.gaussian_nll_loss(mean, y, std)",
+        "loss = F.gaussian_nll_loss(mean, y, std.square())\nNormal(mean, std)\nGamma(shape, rate)",
+    ),
     "uncalled_method": ("optimizer.zero_grad", "optimizer.zero_grad()\nstep = optimizer.step"),
     "lost_comparison": (
         "for p in model.parameters():\n    p.requires_grad == False",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
@@ -31,6 +32,97 @@ _PREDICTED = {
     "logits",
 }
 _TRUE = {"target", "targets", "label", "labels", "true", "truth", "gt", "y"}
+
+
+class _Meant(NamedTuple):
+    """What a parameter of a function of PyTorch is, and names of what it is not.
+
+    `at` is its position. `wrong` matches the names of other quantities, and `instead` is what the
+    parameter is.
+    """
+
+    function: str
+    at: int
+    parameter: str
+    wrong: str
+    instead: str
+
+
+_LOGARITHM = r"log_?(var\w*|std\w*|sigma\w*|scale\w*)"
+_DEVIATION = rf"(\w+_)?(std|stds|stddev|sigma|sigmas|scale)|{_LOGARITHM}"
+_VARIANCE = rf"(\w+_)?(var|vars|variance|variances)|cov\w*|{_LOGARITHM}"
+_KEPT = r"keep(_?(p|prob|probs|rate|ratio|probability))?|p_?keep"
+_MEANT = (
+    _Meant("gaussian_nll_loss", 2, "var", _DEVIATION, "the variance"),
+    _Meant("GaussianNLLLoss()", 2, "var", _DEVIATION, "the variance"),
+    *(
+        _Meant(name, 1, "scale", _VARIANCE, "the standard deviation")
+        for name in ("Normal", "LogNormal")
+    ),
+    _Meant("Laplace", 1, "scale", _VARIANCE, "the mean absolute deviation"),
+    _Meant("normal", 1, "std", _VARIANCE, "the standard deviation"),
+    _Meant("Gamma", 1, "rate", r"(\w+_)?scales?|theta", "the inverse of the scale"),
+    _Meant("Exponential", 0, "rate", r"(\w+_)?(scale|mean|means|tau)", "the inverse of the mean"),
+    _Meant("Poisson", 0, "rate", r"log_?(rate|lambda|lam|mu|mean)s?", "no logarithm"),
+    _Meant("Weibull", 0, "scale", r"(\w+_)?(shape|concentration|k)", "the scale"),
+    _Meant("Weibull", 1, "concentration", r"(\w+_)?(scale|lam|lambda_)", "the shape"),
+    _Meant("StudentT", 0, "df", r"(\w+_)?(loc|mu|mean|means)", "the degrees of freedom"),
+    _Meant("MultivariateNormal", 1, "covariance_matrix",
+           r"(\w+_)?(scale_tril|tril|chol|cholesky)", "the covariance, and no factor of it"),
+    *(
+        _Meant(name, 0, "p", _KEPT, "the share that is dropped")
+        for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout")
+    ),
+    *(
+        _Meant(name, 1, "p", _KEPT, "the share that is dropped")
+        for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
+    ),
+    _Meant("get_total_norm", 0, "tensors", r"(\w+\.)*parameters\(\)|params|parameters",
+           "the gradients"),
+)  # fmt: skip
+_FUNCTIONS = {one.function for one in _MEANT}
+
+
+def other_quantities(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield arguments whose names say that they are another quantity than the parameter.
+
+    Functions of the file that have such a name are not those of PyTorch.
+    """
+    own = {one.name for one in code.functions} | {one.name for one in code.all(ast.ClassDef)}
+    objects = _objects(code)
+    for call in code.all(ast.Call):
+        name = text_of(call.func).rpartition(".")[2]
+        function = objects.get(text_of(call.func), name)
+        for one in _MEANT if function in _FUNCTIONS - own and _is_plain_or_named(call) else ():
+            given = _given(call, one)
+            text = "" if given is None else text_of(given)
+            simple = isinstance(given, ast.Name | ast.Attribute)
+            known = text.rpartition(".")[2] if simple else text
+            if one.function == function and given is not None and re.fullmatch(one.wrong, known):
+                yield Mistake(text, call.lineno, f"`{one.parameter}` of `{name}`: {one.instead}")
+
+
+def _objects(code: SearchedCode) -> dict[str, str]:
+    """Return the variables and attributes to which a loss of the table is assigned."""
+    found = {}
+    for node in code.all(ast.Assign):
+        made = node.value if isinstance(node.value, ast.Call) else None
+        kind = "" if made is None else f"{text_of(made.func).rpartition('.')[2]}()"
+        if kind in _FUNCTIONS and len(node.targets) == 1:
+            found[text_of(node.targets[0])] = kind
+    return found
+
+
+def _is_plain_or_named(call: ast.Call) -> bool:
+    stars = any(isinstance(one, ast.Starred) for one in call.args)
+    return not stars and None not in [one.arg for one in call.keywords]
+
+
+def _given(call: ast.Call, meant: _Meant) -> ast.expr | None:
+    named = [one.value for one in call.keywords if one.arg == meant.parameter]
+    if named:
+        return named[0]
+    return call.args[meant.at] if len(call.args) > meant.at else None
 
 
 def swapped_arguments(code: SearchedCode) -> Iterator[Mistake]:

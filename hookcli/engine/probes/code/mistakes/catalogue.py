@@ -53,6 +53,10 @@ SEARCHES: dict[str, Search] = {
     "one_for_all_layers": modules.layers_called_for_all,
     "nll_of_logits": measures.losses_of_logits,
     "mean_by_samples": sums.means_over_samples,
+    "used_up": statements.used_up_generators,
+    "hook_result": returns.hooks_without_result,
+    "first_group": scripts.rates_of_first_group,
+    "other_quantity": arguments.other_quantities,
     "swapped_arguments": arguments.swapped_arguments,
     "swapped_roles": arguments.swapped_roles,
     "plain_for_log": arguments.plain_for_logarithms,
@@ -148,6 +152,8 @@ SEARCHES: dict[str, Search] = {
 
 # What a file must name to have a mistake: the other searches look at all files.
 _NAMED = {
+    "hook_result": "register_hook",
+    "first_group": "param_groups",
     "unused_layer": r"dropout|lu\b|tanh|sigmoid|softplus|mish",
     "entropy_added": "entropy",
     "best_not_copied": "best",

@@ -234,3 +234,27 @@ def _is_mean_of_logs(node: ast.expr) -> bool:
         and bool(re.search(r"log_?(prob|p\b|pi\b)", text))
         and ("*" not in text)
     )
+
+
+def hooks_without_result(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield hooks of tensors that compute another gradient and do not return it.
+
+    A hook that returns nothing leaves the gradient as it is.
+    """
+    functions = {one.name: one for one in code.functions}
+    for call in code.all(ast.Call):
+        given = call.args[0] if called(call) == "register_hook" and call.args else None
+        hook = functions.get(given.id) if isinstance(given, ast.Name) else None
+        if hook is None or len(hook.args.args) != 1 or _returns_value(hook):
+            continue
+        name = hook.args.args[0].arg
+        for node in hook.body:
+            target = target_of(node)
+            value = node.value if isinstance(node, ast.Assign) else None
+            if value is not None and text_of(target or value) == name and name in names_in(value):
+                yield Mistake(hook.name, node.lineno, short(node))
+                break
+
+
+def _returns_value(function: ast.FunctionDef) -> bool:
+    return any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function))

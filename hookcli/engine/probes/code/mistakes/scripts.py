@@ -368,3 +368,27 @@ def schedules_without_state(code: SearchedCode) -> Iterator[Mistake]:
             line = next(one.lineno for one in node.values if text_of(one) == of_optimizer[0])
             yield Mistake(of_optimizer[0], line, steps[1])
             return
+
+
+def rates_of_first_group(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield assignments of a learning rate to the first group of an optimizer that has several."""
+    several = any(map(_are_groups, code.all(ast.List)))
+    others = code.names("add_param_group") or any(
+        text_of(one.iter).endswith("param_groups") for one in code.all(ast.For)
+    )
+    if not several or others:
+        return
+    changed = [
+        *(target for one in code.all(ast.Assign) for target in one.targets),
+        *(one.target for one in code.all(ast.AugAssign)),
+    ]
+    for target in changed:
+        if re.search(r"\.param_groups\[0\]\['lr'\]$", text_of(target)):
+            yield Mistake(text_of(target), target.lineno)
+
+
+def _are_groups(node: ast.List) -> bool:
+    """Return whether a list is one of several groups of parameters."""
+    groups = [one for one in node.elts if isinstance(one, ast.Dict)]
+    keys = [text_of(key) for one in groups for key in one.keys if key is not None]
+    return len(groups) > 1 and len(groups) == len(node.elts) and "'params'" in keys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
@@ -191,3 +192,54 @@ def tiny_fills(code: SearchedCode) -> Iterator[Mistake]:
 def _is_tiny(node: ast.expr) -> bool:
     value = node.value if isinstance(node, ast.Constant) else None
     return isinstance(value, float) and 0 < value < _TINY
+
+
+_GENERATORS = {"parameters", "named_parameters", "buffers", "named_buffers", "filter", "map", "zip"}
+
+
+def used_up_generators(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield generators such as `model.parameters()` that are gone through twice.
+
+    The second time, in the same block or in a loop after it, they are empty.
+    """
+    for block in code.blocks:
+        for i, node in enumerate(block):
+            target = target_of(node)
+            made = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(target, ast.Name) or not isinstance(made, ast.Call):
+                continue
+            is_builtin = called(made) in {"filter", "map", "zip"}
+            if called(made) not in _GENERATORS or is_builtin != isinstance(made.func, ast.Name):
+                continue
+            uses: list[ast.Name] = []
+            for later in block[i + 1 :]:
+                again = target_of(later)
+                if isinstance(again, ast.Name) and again.id == target.id:
+                    break
+                uses += _uses_in(later, target.id)
+            if len(uses) > 1 and not any(_is_next(code, one) for one in uses):
+                yield Mistake(short(made), uses[1].lineno, target.id)
+
+
+def _uses_in(statement: ast.stmt, name: str) -> list[ast.Name]:
+    """Return the first use of a generator in a statement, twice if a loop repeats it.
+
+    Those behind a condition are left out, as another branch may have the other use.
+    """
+    if isinstance(statement, ast.If | ast.Try | ast.FunctionDef | ast.ClassDef):
+        return []
+    found = [one for one in ast.walk(statement) if _reads(one, name)]
+    if not found or not isinstance(statement, ast.For | ast.While):
+        return found[:1]
+    body = [one for part in statement.body for one in ast.walk(part) if _reads(one, name)]
+    return [body[0], body[0]] if body else found[:1]
+
+
+def _reads(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+
+
+def _is_next(code: SearchedCode, name: ast.Name) -> bool:
+    """Return whether a generator is read in part on purpose, by next() or islice()."""
+    parent = code.parents.get(id(name))
+    return isinstance(parent, ast.Call) and called(parent) in {"next", "islice", "iter", "tee"}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 from torch import nn
 from torch.nn import functional
 from torch.utils import checkpoint
 
-from hookcli.engine.probes.losses.loss_calls import Arguments
-from hookcli.engine.probes.losses.loss_nodes import Finding
 from hookcli.torch_private import DropoutBase
+
+Arguments: TypeAlias = Mapping[str, Any]
+Finding: TypeAlias = tuple[str, dict[str, Any]] | None
 
 # Functions of dropout that do nothing by default: `training` is False.
 _OFF_BY_DEFAULT = ("alpha_dropout", "feature_alpha_dropout")

@@ -1,11 +1,16 @@
-"""Which call of a module runs while a function of torch is called, and from which line."""
+"""Calls of functions of torch: their arguments, the module that runs then, and the line."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 from hookcli.models.model import Call
+
+Arguments: TypeAlias = Mapping[str, Any]  # of a call, by name
+# The name of what a look at a call or a node has found, with values.
+Finding: TypeAlias = tuple[str, dict[str, Any]] | None
 
 
 class RunningCalls:

@@ -17,6 +17,10 @@ Sentences: TypeAlias = Mapping[str, Callable[[Values], tuple[str, str]]]
 IsNote: TypeAlias = Callable[[str, Values], bool]
 
 
+def _never(what: str, values: Values) -> bool:
+    return False
+
+
 def misfits(report: Report, probe: str) -> list[Measurement]:
     """Return what a probe has found in the run of a model; the whole of a training is judged."""
     rows = [m for m in report.measurements if m.probe == probe and isinstance(m.value, dict)]
@@ -24,7 +28,7 @@ def misfits(report: Report, probe: str) -> list[Measurement]:
 
 
 def findings_of_model(
-    report: Report, found: Iterable[Measurement], sentences: Sentences, is_note: IsNote
+    report: Report, found: Iterable[Measurement], sentences: Sentences, is_note: IsNote = _never
 ) -> Iterator[RuleFinding]:
     """Yield a finding for each measurement. `sentences` has message and advice by its `what`."""
     for one in found:
@@ -38,7 +42,7 @@ def findings_of_model(
 
 
 def findings_of_facts(
-    facts: Iterable[ScriptFact], sentences: Sentences, is_note: IsNote
+    facts: Iterable[ScriptFact], sentences: Sentences, is_note: IsNote = _never
 ) -> Iterator[RuleFinding]:
     """Yield a finding for each fact of a script. `sentences` has message and advice by target."""
     for fact in facts:

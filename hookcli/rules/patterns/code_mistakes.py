@@ -159,7 +159,7 @@ _SENTENCES = {
         "change all: `for group in optimizer.param_groups`",
     ),
     "other_quantity": _Sentence(
-        "`{what}` is passed as {other}, by its name it is another quantity",
+        "`{what}` is passed for {other}: its name is that of another quantity",
         "pass what the parameter is made for",
     ),
     "swapped_arguments": _Sentence(

@@ -18,7 +18,6 @@ from hookcli.spec.checks import BACKWARD, request_probe
 from hookcli.text import counted
 
 PROBE = "function_arguments"
-_NOTES: frozenset[str] = frozenset()
 
 
 def _flag(values: Values) -> tuple[str, str]:
@@ -26,9 +25,7 @@ def _flag(values: Values) -> tuple[str, str]:
     return (
         f"{kind} was constructed with {attribute}={value}, which counts as {float(value):g}: a "
         "number is expected there",
-        f"name the argument that is meant, such as `inplace={value}`"
-        if kind not in {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm"}
-        else "name the argument that is meant",
+        "pass the argument that is meant by its name",
     )
 
 
@@ -96,14 +93,10 @@ _SENTENCES = {
 }
 
 
-def _is_note(what: str, values: Values) -> bool:
-    return what in _NOTES
-
-
 def _judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each argument that does not fit in a model."""
     found = misfits(report, PROBE)
-    yield from findings_of_model(report, found, _SENTENCES, _is_note)
+    yield from findings_of_model(report, found, _SENTENCES)
     if not found and report.training is None:
         looked = any(one.probe == PROBE for one in report.measurements)
         yield passed("all arguments fit") if looked else skipped(NO_BACKWARD)
@@ -112,7 +105,7 @@ def _judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 def _judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each argument that does not fit in a script."""
     facts = facts_of(report, PROBE)
-    yield from findings_of_facts(facts, _SENTENCES, _is_note)
+    yield from findings_of_facts(facts, _SENTENCES)
     if not facts:
         yield without_findings(
             report,

@@ -47,6 +47,7 @@ class LossCallLook(Observer):
         self._calls.stop()
         start = only_tensor(call.argument(0, "tensors"))
         if start is None or start.grad_fn is None:
+            self._calls.forget()
             return
         with torch.no_grad(), disable_current_modes():
             for found in self._calls.conclude(start):
@@ -55,3 +56,4 @@ class LossCallLook(Observer):
     def finish(self) -> None:
         """Look at no more calls."""
         self._calls.stop()
+        self._calls.forget()

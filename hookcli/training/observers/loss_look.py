@@ -23,6 +23,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     PROBABILITIES,
     GraphWatcher,
     LossGraph,
+    Node,
     nodes_behind,
 )
 from hookcli.engine.probes.trainability.patterns.graph_patterns import (
@@ -219,15 +220,16 @@ class LossLook(Observer):
     # The values that nodes have saved.
 
     def _look_at_values(self, start: torch.Tensor, place: str | None) -> None:
-        self._look_at_arguments(start, place)
-        for node, what, values in in_graph(start):
+        nodes = list(nodes_behind(start))
+        self._look_at_arguments(nodes, place)
+        for node, what, values in in_graph(start, nodes):
             if what != "bootstrapped" or self._trains(node):
                 self.facts.add("loss_values", what, place, **values)
         found = negated(start)
         if found is not None and not _moves_inputs(start):
             self.facts.add("loss_values", found[0], place, **found[1])
 
-    def _look_at_arguments(self, start: torch.Tensor, place: str | None) -> None:
+    def _look_at_arguments(self, nodes: list[Node], place: str | None) -> None:
         """Look at the dimensions of functions, of roots all of whose attentions have as many heads.
 
         The number of heads of a node's own module is not known here.
@@ -239,7 +241,6 @@ class LossLook(Observer):
             run = root.recent[-1]
             tensors = [tensor for _, tensor, _ in argument_leaves(run.args, run.kwargs)]
             samples = number_of_samples(tensors)
-        nodes = list(nodes_behind(start))
         known = heads if len(heads) == 1 else set()
         for _, what, values in arguments_in_graph(nodes, lambda _: known, samples):
             self.facts.add(ARGUMENTS, what, place, **values)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType, FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 from torch import nn
 from torch.nn import functional
 from torch.utils import checkpoint
 
+from hookcli.engine.probes.function_calls import Arguments, Finding
 from hookcli.torch_private import DropoutBase
-
-Arguments: TypeAlias = Mapping[str, Any]
-Finding: TypeAlias = tuple[str, dict[str, Any]] | None
 
 # Functions of dropout that do nothing by default: `training` is False.
 _OFF_BY_DEFAULT = ("alpha_dropout", "feature_alpha_dropout")
@@ -26,8 +25,7 @@ def off(name: str, frame: FrameType) -> Finding:
     if given["training"] or not given["p"]:
         return None
     module = _module_around(frame)
-    is_of_torch = module is None or type(module).__module__.startswith("torch.")
-    if is_of_torch or module is None or not module.training:
+    if module is None or type(module).__module__.startswith("torch.") or not module.training:
         return None
     return "dropout_off", {"function": name, "p": float(given["p"])}
 
@@ -66,7 +64,7 @@ def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
     for name in _OFF_BY_DEFAULT:
         code = getattr(getattr(functional, name, None), "__code__", None)
         if code is not None:
-            found[code] = lambda frame, name=name: off(name, frame)  # type: ignore[misc]
+            found[code] = partial(off, name)
     inner = getattr(checkpoint.checkpoint, "__wrapped__", checkpoint.checkpoint)
     code = getattr(inner, "__code__", None)
     if code is not None:

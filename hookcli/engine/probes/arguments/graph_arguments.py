@@ -19,7 +19,8 @@ Found = tuple[Node, str, dict[str, Any]]
 Heads = Callable[[Node], set[int]]
 
 _SOFTMAX = ("SoftmaxBackward0", "SafeSoftmaxBackward0")
-_ATTENTION = "ScaledDotProduct"
+_ATTENTION, _FILL = "ScaledDotProduct", "MaskedFillBackward0"
+_SUMS = {"AddBackward0", "SubBackward0"}
 _PRODUCTS = {"BmmBackward0", "UnsafeViewBackward0"}
 _ONWARDS = {"DivBackward0", "MulBackward0", "AddBackward0"}  # from a mask to its softmax
 _OFFSETS = {"AddBackward0", "ClampMinBackward0", "ClampBackward1", "ExpandBackward0"}
@@ -35,7 +36,7 @@ def constant_masks(nodes: Sequence[Node]) -> Iterator[Found]:
     for node in nodes:
         if node.name() not in _SOFTMAX:
             continue
-        shape, fill = node._saved_result.shape, _mask_before(node)
+        shape, fill = node._saved_result.shape, _before(node, {_FILL}, _ONWARDS)
         mask = None if fill is None else fill._saved_mask
         if mask is None or not 0 < mask.numel() <= _LARGEST or mask.is_meta:
             continue
@@ -43,18 +44,17 @@ def constant_masks(nodes: Sequence[Node]) -> Iterator[Found]:
         at = dim - len(shape) + mask.dim()  # in the mask, which may have fewer dimensions
         if shape[dim] < 2 or not bool(mask.any()) or bool(mask.all()):
             continue
-        is_same = at < 0 or bool((mask.any(at) == mask.all(at)).all())
-        if is_same:
+        if at < 0 or bool((mask.any(at) == mask.all(at)).all()):
             yield node, "constant_mask", {"shape": [*shape], "mask": [*mask.shape], "dim": dim}
 
 
-def _mask_before(node: Node) -> Node | None:
-    """Return the masked_fill whose result a softmax gets, scaled or not."""
+def _before(node: Node, ends: set[str], through: set[str]) -> Node | None:
+    """Return the nearest node with one of these names behind a node, only `through` others."""
     current = behind(node)
     for _ in range(_LONGEST):
-        if current is None or current.name() == "MaskedFillBackward0":
+        if current is None or current.name() in ends:
             return current
-        if current.name() not in _ONWARDS:
+        if current.name() not in through:
             return None
         current = behind(current)
     return None
@@ -71,29 +71,18 @@ def attention_among_heads(nodes: Sequence[Node], heads: Heads) -> Iterator[Found
             shape = [*node._saved_query.shape]
             at = shape[-2] if len(shape) == 4 else 0
         elif name in _SOFTMAX:
-            scores = node._saved_result.shape
-            shape = [*scores]
-            if len(shape) != 4 or shape[-1] != shape[-2] or not _is_product(node):
+            shape = [*node._saved_result.shape]
+            if (
+                len(shape) != 4
+                or shape[-1] != shape[-2]
+                or (_before(node, _PRODUCTS, _ONWARDS | {_FILL}) is None)
+            ):
                 continue
             at = shape[-1]
         else:
             continue
         if at > 1 and at in heads(node) and shape[1] != at:
             yield node, "heads", {"heads": at, "positions": shape[1], "shape": shape}
-
-
-def _is_product(softmax: Node) -> bool:
-    """Return whether the scores of a softmax are products of queries and keys."""
-    current = behind(softmax)
-    for _ in range(_LONGEST):
-        if current is None:
-            return False
-        if current.name() in _PRODUCTS:
-            return True
-        if current.name() not in _ONWARDS | {"MaskedFillBackward0"}:
-            return False
-        current = behind(current)
-    return False
 
 
 def mixture_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
@@ -104,7 +93,7 @@ def mixture_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
         terms = node._saved_self
         dims = {int(dim) % terms.dim() for dim in node._saved_dim}
         total = node.next_functions[0][0]
-        if total is None or total.name() != "AddBackward0" or len(dims) != 1:
+        if total is None or total.name() not in _SUMS or len(dims) != 1:
             continue
         for term, _ in total.next_functions:
             if term is None or term.name() != "LogSoftmaxBackward0":

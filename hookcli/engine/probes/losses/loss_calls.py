@@ -7,7 +7,7 @@ loss_nodes.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import CodeType
 from typing import Any, TypeAlias
@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import torch
 from torch.nn import functional
 
-from hookcli.engine.probes.losses.loss_nodes import Finding, are_bits
+from hookcli.engine.probes.function_calls import Arguments, Finding
+from hookcli.engine.probes.losses.loss_nodes import are_bits
 from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES
 
-Arguments: TypeAlias = Mapping[str, Any]
 Look: TypeAlias = Callable[[Arguments], Finding]
 
 _MOST = 1 << 20  # elements of a tensor that is read

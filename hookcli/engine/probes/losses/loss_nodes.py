@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from hookcli.engine.probes.function_calls import Finding
 from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind, signed
 
 _MOST = 1 << 20  # elements of a tensor that is read
@@ -34,7 +35,6 @@ _RANGES = {
     "SoftplusBackward0": ("a softplus", 0.0, math.inf),
 }
 _RELU = "ReluBackward0"
-Finding = tuple[str, dict[str, Any]] | None
 
 
 def _behind(node: Node | None, argument: int = 0) -> Node | None:

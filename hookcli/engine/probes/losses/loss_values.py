@@ -19,10 +19,10 @@ from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.arguments import call_arguments, graph_arguments
 from hookcli.engine.probes.arguments.settings import flags_for_numbers
 from hookcli.engine.probes.context import Requests, where_possible
-from hookcli.engine.probes.function_calls import RunningCalls, caller
+from hookcli.engine.probes.function_calls import Finding, RunningCalls, caller
 from hookcli.engine.probes.losses.distribution_calls import DistributionCalls
 from hookcli.engine.probes.losses.loss_calls import Look, looks_by_code
-from hookcli.engine.probes.losses.loss_nodes import Finding, findings, over_samples
+from hookcli.engine.probes.losses.loss_nodes import findings, over_samples
 from hookcli.engine.probes.losses.loss_terms import (
     bare_returns,
     crossed_advantages,
@@ -83,9 +83,13 @@ class CallLooks:
 
     def start(self) -> bool:
         """Forget earlier calls, and begin. Return False if something else profiles this thread."""
+        self.forget()
+        return self._calls.start()
+
+    def forget(self) -> None:
+        """Forget what was seen, and let its tensors go."""
         self._found.clear()
         self._distributions.clear()
-        return self._calls.start()
 
     def stop(self) -> None:
         """Look at no more calls.
@@ -107,8 +111,7 @@ class CallLooks:
             if (found.what, found.place) not in seen:
                 seen.add((found.what, found.place))
                 yield found
-        self._found.clear()
-        self._distributions.clear()
+        self.forget()
 
     def _called(
         self, probe: str, looks: Sequence[Callable[[FrameType], Finding]], frame: FrameType
@@ -135,9 +138,10 @@ def _place(frame: FrameType) -> str | None:
     return None if name.partition(".")[0] == "hookcli" else places.of_frame(outer)
 
 
-def in_graph(start: torch.Tensor) -> Iterator[tuple[Node | None, str, dict[str, Any]]]:
-    """Yield what the graph of a loss tells of its functions, with the node if it is about one."""
-    nodes = list(nodes_behind(start))
+def in_graph(
+    start: torch.Tensor, nodes: Sequence[Node]
+) -> Iterator[tuple[Node | None, str, dict[str, Any]]]:
+    """Yield what the `nodes` behind a loss tell of its functions, with the node if it is of one."""
     yield from findings(nodes)
     wholes = (
         partial(over_samples, nodes), partial(surrogate, start), partial(divergence_weight, start),
@@ -204,7 +208,7 @@ class LossValues(GraphWatcher):
 
             nodes = list(nodes_behind(start))
             of_functions = graph_arguments.in_graph(nodes, heads, self._samples)
-            for probe, found in ((PROBE, in_graph(start)), (ARGUMENTS, of_functions)):
+            for probe, found in ((PROBE, in_graph(start, nodes)), (ARGUMENTS, of_functions)):
                 for node, what, values in found:
                     name, index, (kind, place) = (
                         ("", None, (None, None)) if node is None else place_of(node, owners, calls)

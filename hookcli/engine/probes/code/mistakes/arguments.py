@@ -63,12 +63,12 @@ _MEANT = (
     _Meant("normal", 1, "std", _VARIANCE, "the standard deviation"),
     _Meant("Gamma", 1, "rate", r"(\w+_)?scales?|theta", "the inverse of the scale"),
     _Meant("Exponential", 0, "rate", r"(\w+_)?(scale|mean|means|tau)", "the inverse of the mean"),
-    _Meant("Poisson", 0, "rate", r"log_?(rate|lambda|lam|mu|mean)s?", "no logarithm"),
+    _Meant("Poisson", 0, "rate", r"log_?(rate|lambda|lam|mu|mean)s?", "the rate itself"),
     _Meant("Weibull", 0, "scale", r"(\w+_)?(shape|concentration|k)", "the scale"),
     _Meant("Weibull", 1, "concentration", r"(\w+_)?(scale|lam|lambda_)", "the shape"),
     _Meant("StudentT", 0, "df", r"(\w+_)?(loc|mu|mean|means)", "the degrees of freedom"),
     _Meant("MultivariateNormal", 1, "covariance_matrix",
-           r"(\w+_)?(scale_tril|tril|chol|cholesky)", "the covariance, and no factor of it"),
+           r"(\w+_)?(scale_tril|tril|chol|cholesky)", "the covariance itself"),
     *(
         _Meant(name, 0, "p", _KEPT, "the share that is dropped")
         for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout")
@@ -78,7 +78,7 @@ _MEANT = (
         for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
     ),
     _Meant("get_total_norm", 0, "tensors", r"(\w+\.)*parameters\(\)|params|parameters",
-           "the gradients"),
+           "a list of gradients"),
 )  # fmt: skip
 _FUNCTIONS = {one.function for one in _MEANT}
 
@@ -99,7 +99,9 @@ def other_quantities(code: SearchedCode) -> Iterator[Mistake]:
             simple = isinstance(given, ast.Name | ast.Attribute)
             known = text.rpartition(".")[2] if simple else text
             if one.function == function and given is not None and re.fullmatch(one.wrong, known):
-                yield Mistake(text, call.lineno, f"`{one.parameter}` of `{name}`: {one.instead}")
+                yield Mistake(
+                    text, call.lineno, f"`{one.parameter}` of `{name}`, which is {one.instead}"
+                )
 
 
 def _objects(code: SearchedCode) -> dict[str, str]:

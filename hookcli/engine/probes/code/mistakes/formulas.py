@@ -13,6 +13,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     given_to,
     line_of,
     names_in,
+    returns_value,
     short,
     target_of,
     text_of,
@@ -232,7 +233,7 @@ def blocks_without_shortcut(code: SearchedCode) -> Iterator[Mistake]:
             continue
         methods = {one.name: one for one in kind.body if isinstance(one, ast.FunctionDef)}
         forward = methods.pop("forward", None)
-        if forward is None or not _returns_value(forward):
+        if forward is None or not returns_value(forward):
             continue
         own = {name: one for name, one in methods.items() if name != "__init__"}
         reached = [forward, *(own[name] for name in names_in(forward) & own.keys())]
@@ -258,10 +259,6 @@ def _known_calls(kind: ast.ClassDef) -> set[str]:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     return stored | {"relu", "leaky_relu", "gelu", "silu", "elu", "relu_", "dropout", "pad", "tanh"}
-
-
-def _returns_value(function: ast.FunctionDef) -> bool:
-    return any(isinstance(node, ast.Return) and node.value for node in ast.walk(function))
 
 
 def swapped_normalizations(code: SearchedCode) -> Iterator[Mistake]:

@@ -11,6 +11,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     names_in,
+    returns_value,
     short,
     target_of,
     text_of,
@@ -245,7 +246,7 @@ def hooks_without_result(code: SearchedCode) -> Iterator[Mistake]:
     for call in code.all(ast.Call):
         given = call.args[0] if called(call) == "register_hook" and call.args else None
         hook = functions.get(given.id) if isinstance(given, ast.Name) else None
-        if hook is None or len(hook.args.args) != 1 or _returns_value(hook):
+        if hook is None or len(hook.args.args) != 1 or returns_value(hook):
             continue
         name = hook.args.args[0].arg
         for node in hook.body:
@@ -254,7 +255,3 @@ def hooks_without_result(code: SearchedCode) -> Iterator[Mistake]:
             if value is not None and text_of(target or value) == name and name in names_in(value):
                 yield Mistake(hook.name, node.lineno, short(node))
                 break
-
-
-def _returns_value(function: ast.FunctionDef) -> bool:
-    return any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function))

@@ -143,6 +143,11 @@ def plain_names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
+def returns_value(function: ast.FunctionDef) -> bool:
+    """Return whether a function returns something."""
+    return any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function))
+
+
 def target_of(statement: ast.AST) -> ast.expr | None:
     """Return the only target of an assignment; else None."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:

@@ -300,3 +300,19 @@ def test_the_summary_lists_no_parameter_that_another_step_has_given_a_gradient()
 
     (record,) = watched(script)[0].records
     assert problems(record) == ["no gradient in 2 of 6 parameters: spare.weight, spare.bias"]
+
+
+@pytest.mark.parametrize(("shared", "records"), [(True, 8), (False, 12)])
+def test_optimizers_that_are_made_anew_for_each_step_go_on_with_one_record(shared, records):
+    def train():
+        nets = [nn.Linear(4, 1) for _ in range(1 if shared else 12)]
+        for step in range(12):
+            net = nets[0 if shared else step]
+            optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+            optimizer.zero_grad()
+            net(torch.randn(6, 4)).square().mean().backward()
+            optimizer.step()
+
+    report, _ = watched(train)
+    assert len(report.records) == records
+    assert sum(record.training.total for record in report.records) == 12

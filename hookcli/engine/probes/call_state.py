@@ -99,14 +99,13 @@ def call_state(again: Rerun) -> list[Measurement]:
         start = {name: (m, a, _copied(value)) for name, m, a, value in _attributes(root)}
         first = _outputs(again, forward)
         forward(map_batch(again.batch, _other))  # equal inputs may lead to equal values
-        second = _outputs(again, forward)
-        if not _differ(first, second):
-            return []
         changed = [
             name
-            for name, module, attribute, value in _attributes(root)
+            for name, _, _, value in _attributes(root)
             if name in start and not _equal(value, start[name][2])
         ]
+        if not _differ(first, _outputs(again, forward)):
+            return []
         for name in changed:
             module, attribute, value = start[name]
             setattr(module, attribute, value)

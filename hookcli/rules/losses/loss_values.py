@@ -15,10 +15,12 @@ from hookcli.rules.losses.value_sentences import VALUE_SENTENCES
 from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.script.facts import facts_of, without_findings
 from hookcli.rules.trainability.losses import without_loss
+from hookcli.rules.training.series import maximizes
 from hookcli.spec.checks import BACKWARD, request_probe
 
 PROBE = "loss_values"
 _SENTENCES = {**CALL_SENTENCES, **POLICY_SENTENCES, **VALUE_SENTENCES}
+_SIGNS = {"entropy", "negated", "surrogate"}
 _LEAST = 2  # looks at a loss with a minus sign
 _DROPPED = 0.2  # of the outputs: so few are a regularization, as in PyTorch's tutorial of names
 _NOTES = {
@@ -68,7 +70,12 @@ def _judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding
 
 
 def _counts(fact: ScriptFact, report: TrainingReport) -> bool:
-    """Return whether a fact is a finding: a loss is made large on purpose in turn with another."""
+    """Return whether a fact is a finding: a loss is made large on purpose in turn with another.
+
+    So it is by an optimizer that maximizes.
+    """
+    if fact.target in _SIGNS and any(maximizes(one.training) for one in report.records):
+        return False
     return fact.target != "negated" or (len(report.records) == 1 and fact.count >= _LEAST)
 
 

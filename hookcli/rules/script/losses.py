@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
+from hookcli.rules.training.series import maximizes
 
 _LEAST = 2  # looks
 _FALLS = 0.5  # of the entropy that was seen first
@@ -64,7 +65,8 @@ def _entropy(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     facts = facts_of(report, "entropy_sign")
     found = False
     for fact in facts:
-        if fact.values["sign"] < 0 or fact.count < _LEAST:
+        uphill = any(maximizes(one.training) for one in report.records)
+        if fact.values["sign"] < 0 or fact.count < _LEAST or uphill:
             continue
         found = True
         message = (

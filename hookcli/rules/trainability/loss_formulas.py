@@ -10,7 +10,7 @@ from hookcli.report.report import Report
 from hookcli.rules.rule import FAKE, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import rows_with
 from hookcli.rules.trainability.losses import without_loss
-from hookcli.rules.training.series import script_line
+from hookcli.rules.training.series import maximizes, script_line
 from hookcli.spec.checks import BACKWARD, request_probe
 
 INPUTS = "loss_inputs"  # what `double_softmax` judges
@@ -44,11 +44,14 @@ def _judge(
     sentence: Callable[[Measurement], tuple[str, str, str]],
     fine: str,
     severity: Callable[[dict[str, Any]], Severity | None] = lambda _: None,
+    *,
+    of_sign: bool = False,
 ) -> Callable[[Report, Options], Iterator[RuleFinding]]:
     """Return the judge of a rule that has a finding for each measurement of a probe."""
 
     def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-        found = _found(report, probe)
+        uphill = of_sign and maximizes(report.training)
+        found = [] if uphill else _found(report, probe)
         for one in found:
             kind, message, advice = sentence(one)
             yield RuleFinding(
@@ -290,7 +293,7 @@ SIGN = _rule(
     example="{rule: loss_sign}",
     judge=_judge(
         SIGNS, _sign, "no term of the loss has the wrong sign",
-        lambda value: "note" if value["what"] == "error" else None,
+        lambda value: "note" if value["what"] == "error" else None, of_sign=True,
     ),
 )  # fmt: skip
 

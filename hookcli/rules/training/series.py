@@ -24,6 +24,12 @@ NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
 
+def maximizes(training: TrainingInfo | None) -> bool:
+    """Return whether the optimizer of a training goes uphill: signs of its loss are the others."""
+    optimizer = None if training is None else training.optimizer
+    return optimizer is not None and bool(optimizer.options.get("maximize"))
+
+
 def script_line(report: Report, of: Literal["optimizer", "backward", "step", "loss"]) -> str | None:
     """Return the line of the script that makes an optimizer, a loss, a backward pass or a step.
 

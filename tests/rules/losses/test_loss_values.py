@@ -287,6 +287,21 @@ def test_the_entropy_of_a_policy_is_not_made_small(factor, acts, count):
     )
 
 
+@pytest.mark.parametrize(("maximize", "count"), [(False, 1), (True, 0)])
+def test_an_optimizer_that_maximizes_gets_what_becomes_large(maximize, count):
+    def train():
+        torch.manual_seed(0)
+        net = nn.Linear(8, 3)
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, maximize=maximize)
+        for _ in range(4):
+            optimizer.zero_grad()
+            policy = D.Categorical(logits=net(X))
+            (policy.log_prob(policy.sample()) * X[:, 0] + 0.01 * policy.entropy()).mean().backward()
+            optimizer.step()
+
+    assert len(findings(judged(train), "loss_values")) == count
+
+
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_losses_are_not_accused(name):
     assert of_model(HEALTHY[name]) == []

@@ -910,3 +910,55 @@ def test_a_tanh_of_a_tanh(squash, is_found):
     assert [row.message for row in rows] == is_found * [
         "tanh gets the result of tanh: the result is at most 0.762, however large the values are"
     ]
+
+
+class Rewriter(nn.Module):
+    """Writes tokens anew, and returns its loss; its positions have a fixed length."""
+
+    def __init__(self, *, masked):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.place = nn.Embedding(20, 8), nn.Parameter(torch.randn(6, 8))
+        self.transformer = nn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True)
+        self.head, self.masked = nn.Linear(8, 20), masked
+
+    def forward(self, old, new):
+        given = torch.cat([torch.zeros_like(new[:, :1]), new[:, :-1]], dim=1)
+        mask = nn.Transformer.generate_square_subsequent_mask(6)
+        target = self.embed(given) + self.place
+        options = {"tgt_mask": mask} if self.masked else {}
+        states = self.transformer(self.embed(old) + self.place, target, **options)
+        return nn.functional.cross_entropy(self.head(states).flatten(0, 1), new.flatten())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_decoder_without_a_mask_in_a_model_that_returns_its_loss(masked):
+    generator = torch.Generator().manual_seed(3)
+    old, new = torch.randint(1, 20, (2, 4, 6), generator=generator)
+    rows = found(Rewriter(masked=masked), (old, new), "causal_mask")
+    assert [row.severity for row in rows] == ([] if masked else ["warning"])
+
+
+class Offers(nn.Module):
+    """Scores several offers for each guest, as rows of one matrix, and returns its loss."""
+
+    def __init__(self, spread):
+        super().__init__()
+        torch.manual_seed(0)
+        self.score, self.spread = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)), spread
+
+    def forward(self, guest, offers, taken):
+        rows = torch.cat([self.spread(guest), offers.flatten(0, 1)], dim=1)
+        scores = self.score(rows).view(len(guest), offers.shape[1])
+        return nn.functional.cross_entropy(scores, taken)
+
+
+@pytest.mark.parametrize(
+    ("spread", "count"),
+    [(lambda guest: guest.tile((4, 1)), 1), (lambda guest: guest.repeat_interleave(4, 0), 0)],
+)
+def test_rows_of_several_samples_in_a_model_that_returns_its_loss(spread, count):
+    generator = torch.Generator().manual_seed(3)
+    batch = torch.randn(5, 3, generator=generator), torch.randn(5, 4, 3, generator=generator)
+    rows = found(Offers(spread), (*batch, torch.arange(5) % 4), "batch_independent")
+    assert len(rows) == count

@@ -91,7 +91,7 @@ def mixture_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
         if node.name() != "LogsumexpBackward0":
             continue
         terms = node._saved_self
-        dims = {int(dim) % terms.dim() for dim in node._saved_dim}
+        dims = {signed(int(dim)) % terms.dim() for dim in node._saved_dim}
         total = node.next_functions[0][0]
         if total is None or total.name() not in _SUMS or len(dims) != 1:
             continue

@@ -371,12 +371,15 @@ def schedules_without_state(code: SearchedCode) -> Iterator[Mistake]:
 
 
 def rates_of_first_group(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield assignments of a learning rate to the first group of an optimizer that has several."""
-    several = any(map(_are_groups, code.all(ast.List)))
+    """Yield assignments of a learning rate to the first group of an optimizer that has several.
+
+    All optimizers of the file must have several, so that it is one of these.
+    """
+    made = [one for one in code.all(ast.Call) if _OPTIMIZER.fullmatch(text_of(one.func))]
     others = code.names("add_param_group") or any(
         text_of(one.iter).endswith("param_groups") for one in code.all(ast.For)
     )
-    if not several or others:
+    if others or not made or not all(_has_groups(one) for one in made):
         return
     changed = [
         *(target for one in code.all(ast.Assign) for target in one.targets),
@@ -385,6 +388,16 @@ def rates_of_first_group(code: SearchedCode) -> Iterator[Mistake]:
     for target in changed:
         if re.search(r"\.param_groups\[0\]\['lr'\]$", text_of(target)):
             yield Mistake(text_of(target), target.lineno)
+
+
+_OPTIMIZER = re.compile(
+    r"((\w+\.)*optim\.)?(SGD|Adam\w*|RAdam|NAdam|RMSprop|Adagrad|Adadelta|Rprop)"
+)
+
+
+def _has_groups(call: ast.Call) -> bool:
+    given = call.args[0] if call.args else None
+    return isinstance(given, ast.List) and _are_groups(given)
 
 
 def _are_groups(node: ast.List) -> bool:

@@ -54,7 +54,7 @@ class DistributionCalls:
             kl.kl_divergence.__code__: self._diverges,
             distributions.Categorical.__init__.__code__: self._constructed,
             distributions.Bernoulli.__init__.__code__: self._constructed,
-            nn.Module._call_impl.__code__: self._feeds,
+            nn.Module.__call__.__code__: self._feeds,
         }
 
     def ends(self) -> dict[CodeType, Callable[[FrameType, Any], None]]:

@@ -28,7 +28,7 @@ _SMOOTHED = 0.9  # of the targets
 _UNWEIGHTED = 0.5  # of the targets
 _LOG_RATES = {  # activations at the end of a model that returns rates
     "ExpBackward0": "exp", "SoftplusBackward0": "softplus", "ReluBackward0": "ReLU",
-    "SigmoidBackward0": "sigmoid", "SquareBackward0": "a square",
+    "SigmoidBackward0": "sigmoid",
 }  # fmt: skip
 _SHARES = {"SoftmaxBackward0": "softmax", "SigmoidBackward0": "sigmoid"}
 

@@ -20,7 +20,7 @@ def _soft_targets(values: Mapping[str, Any]) -> tuple[str, str]:
     if values["negative"]:
         reason = "some are negative"
     return (
-        f"cross_entropy gets targets for all classes that are no probabilities: {reason}",
+        f"cross_entropy gets targets for all classes that are not probabilities: {reason}",
         "pass the number of the class, or divide the targets of a sample by their sum",
     )
 
@@ -60,7 +60,7 @@ def _activated(values: Mapping[str, Any]) -> tuple[str, str]:
 
 def _kl_input(values: Mapping[str, Any]) -> tuple[str, str]:
     return (
-        "kl_div gets values that are no log-probabilities: their exp adds up to "
+        "kl_div gets values that are not log-probabilities: their exp adds up to "
         f"{values['low']:.3g} to {values['high']:.3g} instead of 1",
         "apply log_softmax before kl_div",
     )

@@ -146,7 +146,8 @@ _SENTENCES = {
         "divide by the number of batches, or add sums",
     ),
     "used_up": _Sentence(
-        "`{other}` is a generator of `{what}`, and is gone through a second time, when it is empty",
+        "`{other}` is the generator `{what}`: its second use finds nothing, as the first one has "
+        "used it up",
         "make a list of it: `list({what})`",
     ),
     "hook_result": _Sentence(

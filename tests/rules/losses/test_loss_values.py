@@ -83,7 +83,7 @@ def logs(z):
 
 MISTAKES = {
     "kl_div of probabilities": (kl(lambda z: z.softmax(1), SHARES), "kl_div gets probabilities"),
-    "kl_div of logits": (kl(lambda z: z, SHARES), "kl_div gets values that are no log-prob"),
+    "kl_div of logits": (kl(lambda z: z, SHARES), "kl_div gets values that are not log-prob"),
     "kl_div over the samples": (
         kl(lambda z: z.log_softmax(0), SHARES),
         "kl_div compares log-probabilities over dimension 0 with probabilities over dimension 1",
@@ -101,7 +101,7 @@ MISTAKES = {
         lambda z: F.cross_entropy(z, (COUNTS > 1).float()),
         "cross_entropy gets targets of 0 and 1 for all classes, which add up to 1 to 2",
     ),
-    "no shares": (lambda z: F.cross_entropy(z, COUNTS), "that are no probabilities: they add up"),
+    "no shares": (lambda z: F.cross_entropy(z, COUNTS), "that are not probabilities: they add up"),
     "negative shares": (lambda z: F.cross_entropy(z, X[:, :3]), "some are negative"),
     "labels that are smoothed away": (
         lambda z: F.cross_entropy(z, CLASSES, label_smoothing=1.0),

@@ -53,7 +53,7 @@ def mixture(dim):
 
 
 MISTAKES = {
-    "a mask of queries": (masked(HIDDEN[:, :, None]), "is the same along dimension 2"),
+    "a mask of queries": (masked(HIDDEN[:, :, None]), "that is the same along that dimension"),
     "attention among heads": (
         lambda net, y: attention(split(y)), "is among the 4 heads of each position"
     ),

@@ -32,8 +32,8 @@ def _flag(values: Values) -> tuple[str, str]:
 def _constant_mask(values: Values) -> tuple[str, str]:
     shape, dim = values["shape"], values["dim"]
     return (
-        f"a softmax over dimension {dim} of scores {shape} gets a mask {values['mask']} that is the "
-        "same along that dimension: it hides whole rows, which changes no weight",
+        f"a softmax over dimension {dim} of scores {shape} gets a mask {values['mask']} that is "
+        "the same along that dimension: it hides whole rows, which changes no weight",
         f"give the mask the size {shape[dim]} in dimension {dim}, as that of keys has it",
     )
 

@@ -14,6 +14,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     dimension_of,
     signed,
 )
+from hookcli.refusals import raise_if_external
 
 Found = tuple[Node, str, dict[str, Any]]
 Heads = Callable[[Node], set[int]]
@@ -132,9 +133,13 @@ def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Foun
     ):
         while True:
             try:
-                yield next(rows)
-            except (StopIteration, RuntimeError):
+                found = next(rows, None)
+            except RuntimeError as error:
+                raise_if_external(error)
                 break
+            if found is None:
+                break
+            yield found
 
 
 def number_of_samples(tensors: Sequence[torch.Tensor]) -> int:

@@ -14,6 +14,7 @@ from torch.distributions import kl
 from hookcli.engine.probes.losses.loss_calls import dimensions_of_shares, maker, readable
 from hookcli.engine.probes.trainability.divergences import weighed_terms
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
+from hookcli.refusals import raise_if_external
 
 _MOST = 50  # samples that are remembered
 _FEW = 2  # classes: of them, a sigmoid's results may add up to 1 by chance
@@ -204,7 +205,8 @@ def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
         return True
     try:
         first, second = one.untyped_storage().data_ptr(), other.untyped_storage().data_ptr()
-    except (RuntimeError, NotImplementedError):  # a tensor without memory
+    except (RuntimeError, NotImplementedError) as error:  # a tensor without memory
+        raise_if_external(error)
         return False
     return first == second != 0
 

@@ -13,6 +13,7 @@ import torch
 
 from hookcli.engine.probes.function_calls import Finding
 from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES, Node, nodes_behind, signed
+from hookcli.refusals import raise_if_external
 
 _MOST = 1 << 20  # elements of a tensor that is read
 _SMALLEST = 16  # elements of a mask
@@ -112,7 +113,8 @@ def target_scale(start: torch.Tensor) -> dict[str, float] | None:
             continue
         try:
             target, output = node._saved_target, node._saved_self
-        except RuntimeError:  # what it saved was changed in place
+        except RuntimeError as error:  # what it saved was changed in place
+            raise_if_external(error)
             continue
         if 0 < target.numel() <= _MOST and 0 < output.numel() <= _MOST:
             means = [float(one.detach().float().abs().mean()) for one in (target, output)]
@@ -423,7 +425,8 @@ def findings(nodes: Iterable[Node]) -> Iterator[tuple[Node, str, dict[str, Any]]
         for look in LOOKS.get(node.name(), ()):
             try:
                 found = look(node)
-            except RuntimeError:  # what it saved was changed in place
+            except RuntimeError as error:  # what it saved was changed in place
+                raise_if_external(error)
                 continue
             if found is not None:
                 yield node, *found

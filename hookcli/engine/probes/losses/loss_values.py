@@ -40,6 +40,7 @@ from hookcli.models import places
 from hookcli.models.batch import Batch
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.models.nested import argument_leaves
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 from hookcli.torch_private import disable_current_modes
@@ -150,7 +151,8 @@ def in_graph(
     for look in wholes:
         try:
             found = look()
-        except RuntimeError:  # what a node saved was changed in place
+        except RuntimeError as error:  # what a node saved was changed in place
+            raise_if_external(error)
             continue
         if found is not None:
             yield None, *found

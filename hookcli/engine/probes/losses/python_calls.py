@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
+from hookcli.handler_errors import is_of_handler
+
 Begins: TypeAlias = Callable[[FrameType], None]
 Ends: TypeAlias = Callable[[FrameType, Any], None]
 
@@ -59,6 +61,8 @@ class PythonCalls:
                 ends = self._ends.get(frame.f_code)
                 if ends is not None:
                     ends(frame, result)
-        except Exception as error:  # noqa: BLE001  # it would be raised in the caller's code
-            self.error = error
+        except Exception as error:
+            if is_of_handler(error):  # of a signal: it is the script's own
+                raise
+            self.error = error  # it would be raised in the caller's code
             self.stop()

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
@@ -135,8 +135,17 @@ class ObservedScript:
             return []
         return ranks.collect(wait=wait)
 
-    def record_reports(self, *, final: bool = True, asked: str | None = None) -> tuple[Report, ...]:
-        """Return the reports of all records; with `asked`, those of the hooks of a question."""
+    def record_reports(
+        self,
+        *,
+        final: bool = True,
+        asked: str | None = None,
+        only: Collection[Record] | None = None,
+    ) -> tuple[Report, ...]:
+        """Return the reports of all records, or `only` of these.
+
+        With `asked`, they are those of the hooks of a question.
+        """
         records = [*self.records, *(b.record for b in self.by_hand.values())]
         records = [record for record in records if record.steps and self.is_wanted(record.root)]
         if asked is not None:
@@ -144,11 +153,12 @@ class ObservedScript:
         for record in records:
             record.root.name_again()
         name_records(records)
-        for record in records:
+        chosen = records if only is None else [record for record in records if record in only]
+        for record in chosen:
             record.shared = [other for other in records if record.is_of_same_steps(other)]
         held = self.held_ids()
         reports = []
-        for record in records:
+        for record in chosen:
             unheld = tuple(
                 info.name
                 for info in record.model.parameters()

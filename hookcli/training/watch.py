@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -209,10 +209,10 @@ class Watch:
         records = [*seen.records, *(by_hand.record for by_hand in seen.by_hand.values())]
         return [record for record in records if seen.is_wanted(record.root)]
 
-    def _so_far(self) -> TrainingReport:
-        """Return the report of the training so far."""
+    def _so_far(self, only: Collection[Record] | None = None) -> TrainingReport:
+        """Return the report of the training so far, with all records or `only` with these."""
         with own_imports():
-            records = self._seen.record_reports(final=False)
+            records = self._seen.record_reports(final=False, only=only)
             return self._with_facts(self._seen.report(records, self._running()))
 
     def _answer(self, identity: str, spec: Spec) -> TrainingReport:

@@ -1,8 +1,9 @@
 """The entries of a journal: lines of JSON, of which each is complete or the last one.
 
 The first is the header. A `report` is the training so far, without the rows of its steps, and
-replaces the one before it; `steps` are rows that were added since. The last entry of a script that
-ended has the whole report, and is `final`. Each entry has the time `at` which it was written, in
+replaces the one before it; one with `adds` has some of the records only, which are added to those
+before it. `steps` are rows that were added since. The last entry of a script that ended has the
+whole report, and is `final`. Each entry has the time `at` which it was written, in
 seconds since 1970, and for how many seconds the training was `up`, whatever the clock does.
 """
 
@@ -38,15 +39,22 @@ def header_line(values: Mapping[str, Any]) -> bytes:
     return to_line({"schema": JOURNAL_SCHEMA, **values}).encode()
 
 
-def report_line(report: TrainingReport, numbers: Sequence[int], *, at: float, up: float) -> bytes:
-    """Return the entry of a training so far; `numbers` are those of its records in this journal."""
+def report_line(
+    report: TrainingReport, numbers: Sequence[int], *, at: float, up: float, adds: bool = False
+) -> bytes:
+    """Return the entry of a training so far; `numbers` are those of its records in this journal.
+
+    With `adds`, the report has some of the records, and the others are as in the entry before.
+    """
     records = tuple(
         record
         if record.training is None
         else replace(record, training=replace(record.training, steps=()))
         for record in report.records
     )
-    entry = {"at": at, "up": up, "numbers": list(numbers)}
+    entry: dict[str, Any] = {"at": at, "up": up, "numbers": list(numbers)}
+    if adds:
+        entry["adds"] = True
     return to_line({**entry, "report": replace(report, records=records)}).encode()
 
 

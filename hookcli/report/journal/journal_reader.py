@@ -146,12 +146,23 @@ class JournalReader:
         if "final" in entry:
             self._final = dict(entry["final"])
         elif "report" in entry:
-            self._numbers, self._report = [int(n) for n in entry["numbers"]], dict(entry["report"])
+            self._note_report(entry)
         elif "steps" in entry:
             self.records.setdefault(int(entry["record"]), RecordSteps()).add(entry)
         elif "asked" in entry:
             self.asked.append(dict(entry))
         self.at, self.up = at, up
+
+    def _note_report(self, entry: dict[str, Any]) -> None:
+        """Keep a report instead of the one before it, or add its records to that one."""
+        numbers, report = [int(n) for n in entry["numbers"]], dict(entry["report"])
+        if entry.get("adds") and self._report is not None:
+            records = dict(zip(self._numbers, self._report["records"], strict=True))
+            records.update(zip(numbers, report["records"], strict=True))
+            warnings = dict.fromkeys([*self._report["warnings"], *report["warnings"]])
+            numbers = list(records)
+            report = {**report, "records": list(records.values()), "warnings": list(warnings)}
+        self._numbers, self._report = numbers, report
 
     @property
     def is_final(self) -> bool:

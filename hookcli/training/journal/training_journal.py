@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from hookcli.report.journal.journal_entries import (
     steps_line,
 )
 from hookcli.report.journal.journal_file import JournalFile
+from hookcli.report.steps import StepRow
 from hookcli.report.training import TrainingReport
 from hookcli.spec.request import Spec
 from hookcli.spec.training import JournalPlace
@@ -40,9 +41,10 @@ class TrainingJournal:
     """The journal of one training.
 
     The rows of steps are appended each second and at each step in detail. The report so far, which
-    has the figures of layers, is appended when a record gets its first step in detail, and then as
-    often as that takes a hundredth of the time. What is older is dropped when the file is four
-    times as large as it has to be, so that its size is bounded as that of the report is.
+    has the figures of layers, is appended as often as that takes a hundredth of the time, and the
+    part of a record when it gets its first step in detail. What is older is dropped when the file
+    is four times as large as it has to be, so that its size is bounded as that of the report is.
+    `report` makes the report, of all records or of those that it is given.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class TrainingJournal:
         place: JournalPlace,
         spec: Spec,
         records: Callable[[], Sequence[Record]],
-        report: Callable[[], TrainingReport],
+        report: Callable[[Collection[Record] | None], TrainingReport],
         answer: Callable[[str, Spec], TrainingReport],
     ) -> None:
         self._file = JournalFile(place.path, place.handle)
@@ -64,7 +66,9 @@ class TrainingJournal:
         self._reported = self._began
         self._cost = self._spent = 0.0  # seconds of the last report, and of all
         self._most = _SPARE  # bytes of the file, beyond which it is written again
-        self._latest = b""  # the last report
+        self._latest: list[bytes] = []  # the last whole report, and what was added to it
+        # Counts and the last row that were written, by number.
+        self._ends: dict[int, tuple[int, int, tuple[StepRow, ...]]] = {}
         self._has_failed = False
         self._asked = AskedSteps(place, spec, records, self._note)
         self._notes: deque[tuple[float, bytes]] = deque(maxlen=_MOST_NOTES)  # with their times
@@ -113,16 +117,19 @@ class TrainingJournal:
             if not is_written:  # what is missing is written later
                 self._written = before
                 self._known.clear()
+                self._ends.clear()
         self._due = _clock() + (_EVERY if is_written else _AFTER_FAILURE)
 
     def _write_new(self, records: Sequence[Record], now: float, *, sampled: bool) -> bool:
         """Write what is new of these records; return whether that was possible."""
         entries = [self._rows_of(record, self._number(record)) for record in records]
         since = now - self._reported
-        is_new = any(self._number(record) not in self._known for record in records)
+        new = [record for record in records if self._number(record) not in self._known]
         is_affordable = self._spent + self._cost < _FREE + _SHARE * (now - self._began)
-        if is_new or (is_affordable and (sampled or since > _RARE)):
+        if is_affordable and (new or sampled or since > _RARE):
             entries.append(self._report_entry())
+        elif new:
+            entries.append(self._report_entry(new))
         return self._append(b"".join(entries))
 
     def _number(self, record: Record) -> int:
@@ -134,6 +141,10 @@ class TrainingJournal:
         rows = steps.rows_from(0 if whole else self._written.get(number, 0))
         if rows:
             self._written[number] = rows[-1].step  # its update may be measured later
+        state = steps.total, steps.skipped, rows[-1:]
+        if not whole and self._ends.get(number) == state:
+            return b""
+        self._ends[number] = state
         counts = {
             "total": steps.total,
             "skipped": steps.skipped,
@@ -145,18 +156,21 @@ class TrainingJournal:
     def _up(self) -> float:
         return round(_clock() - self._began, 6)
 
-    def _report_entry(self) -> bytes:
-        """Return the entry of the report so far, and note how long it takes."""
+    def _report_entry(self, only: Collection[Record] | None = None) -> bytes:
+        """Return the entry of the report so far, or of the records `only`, and note its time."""
         begin = _clock()
-        report = self._report()
+        report = self._report(only)
         by_name = {record.name: self._number(record) for record in self._records()}
         numbers = [by_name[info.record] for r in report.records if (info := r.training) is not None]
-        self._latest = report_line(report, numbers, at=_wall(), up=self._up())
+        adds = only is not None
+        entry = report_line(report, numbers, at=_wall(), up=self._up(), adds=adds)
+        self._latest = [*(self._latest if adds else ()), entry]
         self._known.update(numbers)
-        self._reported = _clock()
-        self._cost = self._reported - begin
-        self._spent += self._cost
-        return self._latest
+        ended = _clock()
+        if not adds:
+            self._reported, self._cost = ended, ended - begin
+        self._spent += ended - begin
+        return entry
 
     def _note(self, values: Mapping[str, Any], *, answered: bool, spec: Spec | None = None) -> None:
         """Write an entry about a question; the answer is in the report and the rows before it.
@@ -194,7 +208,7 @@ class TrainingJournal:
         records = [record for record in self._records() if record.steps]
         rows = [self._rows_of(record, self._number(record), whole=True) for record in records]
         with suppress(OSError):
-            self._file.replace(b"".join((self._header, self._latest, *rows, *notes)))
+            self._file.replace(b"".join((self._header, *self._latest, *rows, *notes)))
         self._most = _SPARE + _GROWTH * self._file.size
 
     def finish(self, report: TrainingReport) -> None:

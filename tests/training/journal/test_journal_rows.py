@@ -124,6 +124,33 @@ def test_a_truncation_at_any_byte_loses_at_most_the_last_entry(journaled, tmp_pa
         assert len(known) >= sum(size >= end for end in sizes)
 
 
+def test_a_script_that_trains_many_models_writes_each_report_once(journaled, monkeypatch):
+    """A search of hyper-parameters: with whole reports, the cost would grow as their square."""
+    monkeypatch.setattr(training_journal, "_FREE", 0.0)
+    monkeypatch.setattr(training_journal, "_SHARE", 0.0)
+    watch = watching.start(journaled.job)
+    known = []
+    for i in range(5):
+        net = nn.Linear(4, 1 + i)
+        optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+        for step in range(3):
+            optimizer.zero_grad()
+            net(batch(step)).square().mean().backward()
+            optimizer.step()
+        records = journaled.read().report("running").records
+        known.append([(r.training.record, r.training.total, len(r.layers)) for r in records])
+    lines = [json.loads(line) for line in Path(journaled.path).read_text().splitlines()]
+    watch.finish(ScriptInfo("train.py", (), False, "completed", 0))
+    assert [len(records) for records in known] == [1, 2, 3, 4, 5]
+    assert {(total, layers) for records in known for _, total, layers in records} == {(3, 1)}
+    assert len({name for name, _, _ in known[-1]}) == 5
+    added = [line["numbers"] for line in lines if line.get("adds")]
+    assert added == [[0], [1], [2], [3], [4]]
+    # The steps of a model that has ended are not written again.
+    numbers = [line["record"] for line in lines if "steps" in line]
+    assert numbers == sorted(numbers)
+
+
 def test_the_last_entry_is_the_report_itself(journaled):
     report = journaled.train(5)
     reader = journaled.read()

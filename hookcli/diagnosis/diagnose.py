@@ -34,7 +34,7 @@ _FIRST = (
     "grad_norm_grows",
     "update_ratio", "saturated_activation", "vanishing_gradient", "exploding_gradient",
     "poor_initialization", "wrong_backward", "normalizes_one_value", "softmax_dimension",
-    "causal_mask", "padding_tokens", "dead_units",
+    "function_arguments", "causal_mask", "padding_tokens", "dead_units",
 )  # fmt: skip
 _LAST = (
     "other_output",

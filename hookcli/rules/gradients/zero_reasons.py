@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ _CAUSES = {
     "cancelled": "cancelled_gradient", "hook": "gradient_hook", "function": "zero_backward",
     "zero_state": "zero_state", "dropped": "dropout_of_all", "zero_rows": "zero_rows",
     "padding": "only_padding",
+    "only_reverse": "unread_direction", "only_forward": "unread_direction",
+    "lower_layers": "unread_layers", "first_of_reverse": "zero_state",
 }  # fmt: skip
 STOPPING = frozenset(
     {CLIPPED, "masked_gradient", "flat_activation", "zero_factor", "dropout_of_all"}
@@ -37,6 +40,11 @@ _SENTENCES = {
     "zero_rows": "the layer{place} gets a gradient only where its input is zero",
     "padding": "only tokens of padding_idx={what} get a gradient{place}",
     "zero_state": "only a first step is used{place}, whose state is zero",
+    "only_reverse": "only the reverse direction of the last layer is read, as by `h_n[-1]`",
+    "only_forward": "only the forward direction of the last layer is read",
+    "lower_layers": "only a lower layer is read, as by `h_n[0]`",
+    "first_of_reverse": "of the reverse direction only the first step is read, as by "
+    "`output[:, -1]`",
 }
 _ADVICE = {
     "clipped": "use an activation with a gradient everywhere, such as softplus, or initialize so "
@@ -56,7 +64,13 @@ _ADVICE = {
     "padding": "check the mask: `scaled_dot_product_attention` attends where it is True, and "
     "`nn.MultiheadAttention` where it is False",
     "zero_state": "use the output of later steps; of the reverse direction, the last one is first",
+    "only_reverse": "join both: `torch.cat([h_n[-2], h_n[-1]], dim=-1)`",
+    "only_forward": "join both: `torch.cat([h_n[-2], h_n[-1]], dim=-1)`",
+    "lower_layers": "read the last layer: `h_n[-1]`, or of two directions `h_n[-2]` and `h_n[-1]`",
+    "first_of_reverse": "join `h_n[-2]` and `h_n[-1]`, the last steps of both directions",
 }
+# weight_ih_l0_reverse: what it multiplies, the layer, the direction
+_RECURRENT = re.compile(r"(?:weight|bias)_(ih|hh|hr)_l(\d+)(_reverse)?")
 
 
 def reason_of(
@@ -67,15 +81,19 @@ def reason_of(
     All must have one reason.
     """
     rows = list(rows)
+    measured = [m.value for m in report.measurements if m.probe == ZERO_REASONS]
+    reasons = [value for value in measured if isinstance(value, Mapping) and "cut_off" in value]
+    cut_off = {name for value in reasons for name in value["cut_off"]}
+    unread = None if cut_off & _with_modules(rows) else _of_recurrent(report, rows)
+    if unread is not None:
+        return _CAUSES[unread], _SENTENCES[unread].format(place=""), _ADVICE[unread], None
     if report.training is not None and all(_is_recurrent(row) for row in rows):
         sentence = _SENTENCES["zero_state"].format(place="")
         return _CAUSES["zero_state"], sentence, _ADVICE["zero_state"], None
     found: list[Mapping[str, Any]] = []
-    measured = [m.value for m in report.measurements if m.probe == ZERO_REASONS]
-    reasons = [value for value in measured if isinstance(value, Mapping) and "cut_off" in value]
     several = 0
     for row in rows:
-        above = {row.name, *modules_above(row.name)}
+        above = _with_modules([row])
         known = next((one for one in reasons if above.intersection(one["cut_off"])), None)
         if known is None:
             return None
@@ -96,6 +114,49 @@ def reason_of(
     hint = "named buffer" if why == "named factor" and first["what"] not in named else why
     sentence, advice = _SENTENCES[why].format(**words), _ADVICE.get(hint, "").format(**words)
     return _CAUSES[first["why"]], sentence, advice, first["place"]
+
+
+def _with_modules(rows: Iterable[ParameterRow]) -> set[str]:
+    return {name for row in rows for name in (row.name, *modules_above(row.name))}
+
+
+def _of_recurrent(report: Report, rows: list[ParameterRow]) -> str | None:
+    """Return which part of a recurrent layer nothing reads: a direction, layers, or later steps.
+
+    `rows` are the parameters with a zero gradient, all of one module.
+    """
+    first = _part_of(rows[0])
+    if first is None:
+        return None
+    owners = {row.name.rpartition(".")[0] for row in rows}
+    status: dict[tuple[str, int, bool], set[bool]] = {}  # whether the gradients are zero
+    zero = {row.name for row in rows}
+    for row in report.parameters:
+        part = _part_of(row)
+        if part is not None and row.name.rpartition(".")[0] in owners:
+            status.setdefault(part, set()).add(row.name in zero)
+    if len(owners) > 1 or any(_part_of(row) is None for row in rows):
+        return None
+    last = max(layer for _, layer, _ in status)
+    weights = [key for key in status if key[0] == "ih"]
+    dead = {(layer, back) for kind, layer, back in weights if status[kind, layer, back] == {True}}
+    alive = {(layer, back) for _, layer, back in weights} - dead
+    if dead == {(last, False)} and (last, True) in alive:
+        return "only_reverse"
+    if dead == {(last, True)} and (last, False) in alive:
+        return "only_forward"
+    if dead and {layer for layer, _ in dead}.isdisjoint(layer for layer, _ in alive):
+        return "lower_layers" if min(dead) > max(alive, default=(last, True)) else None
+    states = {key for key, values in status.items() if key[0] == "hh" and True in values}
+    if not dead and states == {("hh", last, True)}:
+        return "first_of_reverse"
+    return None
+
+
+def _part_of(row: ParameterRow) -> tuple[str, int, bool] | None:
+    """Return of what, of which layer and of which direction a recurrent layer has a weight."""
+    found = _RECURRENT.fullmatch(row.name.rpartition(".")[2])
+    return None if found is None else (found[1], int(found[2]), found[3] is not None)
 
 
 def _is_recurrent(row: ParameterRow) -> bool:

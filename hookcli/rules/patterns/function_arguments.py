@@ -82,14 +82,87 @@ def _checkpoint(values: Values) -> tuple[str, str]:
     )
 
 
+def _past_hidden(values: Values) -> tuple[str, str]:
+    return (
+        f"{values['argument']} is inverted: it hides each of the {values['size']:,} positions and "
+        "all before it, since True marks what is hidden",
+        "use `triu(1)`: True where a later position is hidden",
+    )
+
+
+def _zero_one_mask(values: Values) -> tuple[str, str]:
+    return (
+        f"{values['argument']} {values['shape']} of an attention is a float tensor of 0 and 1: it "
+        "is added to the scores, and hides nothing",
+        "pass a boolean mask, or -inf where a position is hidden and 0 elsewhere",
+    )
+
+
+def _repeated_mask(values: Values) -> tuple[str, str]:
+    heads, samples = values["heads"], values["samples"]
+    return (
+        f"attn_mask repeats {samples} masks of samples {heads} times as a whole, but rows of an "
+        "attention with heads are those of one sample after another: samples get masks of others",
+        f"use `mask.repeat_interleave({heads}, dim=0)`",
+    )
+
+
+def _causal_offset(values: Values) -> tuple[str, str]:
+    queries, keys = values["queries"], values["keys"]
+    return (
+        f"is_causal=True of an attention with {counted(queries, 'query', 'queries')} and {keys:,} "
+        "keys counts both from the first: queries do not see the last "
+        f"{counted(keys - queries, 'key')}",
+        "pass a mask that is aligned to the last key: torch.nn.attention.bias.causal_lower_right",
+    )
+
+
+def _scaled_twice(values: Values) -> tuple[str, str]:
+    return (
+        f"the {values['side']} of scaled_dot_product_attention was multiplied by "
+        f"{values['scale']:.4g}, 1/sqrt({values['size']}), which the function does as well",
+        "remove the factor, or pass `scale=1.0`",
+    )
+
+
+def _masked_weights(values: Values) -> tuple[str, str]:
+    return (
+        "the weights of a softmax are multiplied by a mask of 0 and 1: those of a row add up to "
+        f"{values['least']:.2g} only, in {counted(values['rows'], 'row')}",
+        "fill the scores with -inf in front of the softmax: `scores.masked_fill(~mask, -inf)`",
+    )
+
+
+def _constant_average(values: Values) -> tuple[str, str]:
+    shape = values["shape"]
+    if values["of"] == "softmax":
+        return (
+            f"a softmax of shape {shape} is added up over its own dimension: the result is the "
+            "same for all inputs",
+            "sum over another dimension, or multiply by values first",
+        )
+    return (
+        f"an average over the positions of {shape} follows an instance norm, which makes that "
+        "average 0 for each sample and channel: the result is constant",
+        "put an activation in between, or use another norm, as BatchNorm or LayerNorm",
+    )
+
+
 _SENTENCES = {
+    "causal_offset": _causal_offset,
     "checkpoint": _checkpoint,
+    "constant_average": _constant_average,
     "constant_mask": _constant_mask,
     "dropout_off": _dropout_off,
     "flag": _flag,
     "heads": _heads,
+    "masked_weights": _masked_weights,
     "mixture": _mixture,
+    "past_hidden": _past_hidden,
+    "repeated_mask": _repeated_mask,
+    "scaled_twice": _scaled_twice,
     "whole_norm": _whole_norm,
+    "zero_one_mask": _zero_one_mask,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ FUSED = {
     "ScaledDotProductCudnnAttentionBackward0": "attn_bias",
     "ScaledDotProductFusedAttentionOverrideableBackward0": "attn_bias",
 }
+_CLEARS = {"MulBackward0", "WhereBackward0", "MaskedFillBackward0", "NanToNumBackward0"}
 _BETWEEN = ("Add", "Mul", "Div", "ToCopy", "View", "UnsafeView", "Expand", "Clone", "Where")
 _STEPS = 6
 _FEW = 64
@@ -126,6 +128,25 @@ def of_softmax(node: Any) -> dict[str, Any] | None:
     if not masked:
         return None
     return {"mask": "added mask", "masked": masked, "rows": samples.numel(), "what": "sample"}
+
+
+def is_cleared(softmax: Any, nodes: Sequence[Any]) -> bool:
+    """Return whether the weights of a softmax are replaced afterwards, where all was masked.
+
+    A product with a mask does so, `where`, a second masked_fill or nan_to_num.
+    """
+    for node in nodes:
+        name = node.name()
+        if name not in _CLEARS or softmax not in (edge for edge, _ in node.next_functions):
+            continue
+        if name != "MulBackward0":
+            return True
+        for factor in (saved_tensor(node, "self"), saved_tensor(node, "other")):
+            if factor is None or not factor.dim() or factor.is_meta:
+                continue
+            if bool(((factor == 0) | (factor == 1)).all()):
+                return True
+    return False
 
 
 def _of_fill(mask: Tensor, result: Tensor) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ from hookcli.engine.probes.activations.masks import (
     FUSED,
     LAYERS,
     SOFTMAX,
+    is_cleared,
     of_arguments,
     of_fused,
     of_softmax,
@@ -186,17 +188,21 @@ class ActivationObserver(ProbeWatcher):
         for (order, kind), group in grouped.items():
             caller = self._callers[order]
             if kind in SOFTMAX or kind in FUSED:
-                self._masks_of(caller, kind, group)
+                self._masks_of(caller, kind, group, nodes)
             if kind in NODES and order not in self._by_module:
                 self._functions_of(caller, kind, group, owners)
         grouped.clear()
         let_go(nodes)
 
-    def _masks_of(self, caller: _Caller, kind: str, group: list[Any]) -> None:
+    def _masks_of(
+        self, caller: _Caller, kind: str, group: list[Any], nodes: Sequence[Any]
+    ) -> None:
         for node in _some(group):
             self._seen[MASKED] += 1
             with reading():
-                self._add(MASKED, caller, of_fused(node) if kind in FUSED else of_softmax(node))
+                found = of_fused(node) if kind in FUSED else of_softmax(node)
+                if found is None or kind in FUSED or not is_cleared(node, nodes):
+                    self._add(MASKED, caller, found)
 
     def _functions_of(
         self, caller: _Caller, kind: str, group: list[Any], owners: NodeOwners

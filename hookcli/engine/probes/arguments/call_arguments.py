@@ -1,4 +1,4 @@
-"""What functions of PyTorch that are no losses are called with: dropout and checkpoints."""
+"""What functions of PyTorch that are no losses are called with: dropout, checkpoints, masks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils import checkpoint
 
+from hookcli.engine.probes.arguments.attention_arguments import mask_code
 from hookcli.engine.probes.function_calls import Arguments, Finding
 from hookcli.torch_private import DropoutBase
 
@@ -69,4 +70,4 @@ def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
     code = getattr(inner, "__code__", None)
     if code is not None:
         found[code] = lambda frame: recomputed(frame.f_locals)
-    return found
+    return found | mask_code()

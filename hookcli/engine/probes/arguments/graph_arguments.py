@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import torch
 
+from hookcli.engine.probes.arguments.attention_arguments import fused_attentions, masked_weights
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
+    Found,
     Node,
     behind,
     dimension_of,
@@ -16,7 +18,6 @@ from hookcli.engine.probes.trainability.loss_graph import (
 )
 from hookcli.refusals import raise_if_external
 
-Found = tuple[Node, str, dict[str, Any]]
 Heads = Callable[[Node], set[int]]
 
 _SOFTMAX = ("SoftmaxBackward0", "SafeSoftmaxBackward0")
@@ -25,6 +26,8 @@ _SUMS = {"AddBackward0", "SubBackward0"}
 _PRODUCTS = {"BmmBackward0", "UnsafeViewBackward0"}
 _ONWARDS = {"DivBackward0", "MulBackward0", "AddBackward0"}  # from a mask to its softmax
 _OFFSETS = {"AddBackward0", "ClampMinBackward0", "ClampBackward1", "ExpandBackward0"}
+_BATCH_NORMS = ("NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0")
+_AVERAGES = ("MeanBackward1", "SumBackward1")
 _LONGEST = 6  # nodes of a path
 _LARGEST = 1 << 22  # elements of a mask
 
@@ -123,6 +126,44 @@ def whole_norms(nodes: Sequence[Node], samples: int) -> Iterator[Found]:
             yield node, "whole_norm", {"shape": [*shape]}
 
 
+def constant_averages(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Yield averages over what was normalized over the same positions: they are constant.
+
+    An instance norm has mean 0 over the positions of each channel, and its bias with affine=True. A
+    softmax adds up to 1.
+    """
+    for node in nodes:
+        if node.name() not in _AVERAGES:
+            continue
+        source, shape = behind(node), tuple(map(int, node._saved_self_sym_sizes))
+        dims = {signed(int(dim)) % len(shape) for dim in node._saved_dim or range(len(shape))}
+        if source is None:
+            continue
+        if source.name() in _SOFTMAX:
+            result = source._saved_result
+            dim = dimension_of(source) % max(1, result.dim())
+            if tuple(result.shape) == shape and shape[dim] > 1 and dim in dims:
+                yield node, "constant_average", {"of": "softmax", "shape": [*shape]}
+            continue
+        averaged = math.prod(shape[dim] for dim in dims if dim > 1)
+        if averaged > 1 and averaged == _instance_size(source, shape):
+            yield node, "constant_average", {"of": "instance norm", "shape": [*shape]}
+
+
+def _instance_size(node: Node, shape: Sequence[int]) -> int:
+    """Return over how many positions an instance norm normalizes; 0 if it is none."""
+    if len(shape) < 3:
+        return 0
+    name, (samples, channels) = node.name(), shape[:2]
+    if name == "NativeGroupNormBackward0" and node._saved_group == node._saved_C == channels:
+        return int(node._saved_HxW)
+    if name not in _BATCH_NORMS or not getattr(node, "_saved_training", True):
+        return 0
+    given = tuple(node._saved_input.shape)  # F.instance_norm joins samples and channels
+    is_instance = given[0] == 1 and samples > 1 and given[1] == samples * channels
+    return math.prod(given[2:]) if is_instance else 0
+
+
 def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Found]:
     """Yield all that is found; what cannot be read, as it was changed in place, is left out."""
     for rows in (
@@ -130,6 +171,9 @@ def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Foun
         attention_among_heads(nodes, heads),
         mixture_dimensions(nodes),
         whole_norms(nodes, samples),
+        constant_averages(nodes),
+        fused_attentions(nodes),
+        masked_weights(nodes),
     ):
         while True:
             try:

@@ -23,6 +23,7 @@ from hookcli.spec.request import Spec
 
 TERMS, PROBABILITIES = "loss_terms", "loss_inputs"
 Node: TypeAlias = Any  # torch's own class for it is abstract
+Found: TypeAlias = tuple[Node, str, dict[str, Any]]  # a node, what is wrong with it, and values
 
 _NLL = ("NllLossBackward0", "NllLoss2DBackward0")
 _CTC = "CtcLossBackward0"

@@ -194,9 +194,7 @@ class ActivationObserver(ProbeWatcher):
         grouped.clear()
         let_go(nodes)
 
-    def _masks_of(
-        self, caller: _Caller, kind: str, group: list[Any], nodes: Sequence[Any]
-    ) -> None:
+    def _masks_of(self, caller: _Caller, kind: str, group: list[Any], nodes: Sequence[Any]) -> None:
         for node in _some(group):
             self._seen[MASKED] += 1
             with reading():

@@ -1,4 +1,4 @@
-"""What functions of PyTorch that are no losses are called with: dropout, checkpoints, masks."""
+"""What functions of PyTorch that are no losses are called with: dropout, masks, grids."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn import functional
 from torch.utils import checkpoint
 
 from hookcli.engine.probes.arguments.attention_arguments import mask_code
+from hookcli.engine.probes.arguments.resampling_arguments import resampling_code
 from hookcli.engine.probes.function_calls import Arguments, Finding
 from hookcli.torch_private import DropoutBase
 
 # Functions of dropout that do nothing by default: `training` is False.
 _OFF_BY_DEFAULT = ("alpha_dropout", "feature_alpha_dropout")
+# Changes of shape between a linear layer and its result, whose features are in the last dimension.
+_ROWS = {"ViewBackward0", "UnsafeViewBackward0", "ReluBackward0", "GeluBackward0", "TanhBackward0"}
+_LINEAR = {"AddmmBackward0", "MmBackward0", "LinearBackward0", "NativeLayerNormBackward0"}
 _FRAMES = 20  # around a call, in which its module is searched for
 
 
@@ -29,6 +34,20 @@ def off(name: str, frame: FrameType) -> Finding:
     if module is None or type(module).__module__.startswith("torch.") or not module.training:
         return None
     return "dropout_off", {"function": name, "p": float(given["p"])}
+
+
+def normalized(frame: FrameType) -> Finding:
+    """Return that F.normalize works over positions, as its default dimension is 1."""
+    given = frame.f_locals
+    values = given["input"]
+    if given["dim"] != 1 or not isinstance(values, torch.Tensor) or values.dim() != 3:
+        return None
+    made = values.grad_fn
+    while made is not None and made.name() in _ROWS:
+        made = made.next_functions[0][0]
+    if made is None or made.name() not in _LINEAR or values.shape[1] < 2:
+        return None
+    return "normalized_positions", {"function": "F.normalize", "shape": [*values.shape]}
 
 
 def _module_around(frame: FrameType) -> nn.Module | None:
@@ -66,8 +85,11 @@ def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
         code = getattr(getattr(functional, name, None), "__code__", None)
         if code is not None:
             found[code] = partial(off, name)
+    code = getattr(functional.normalize, "__code__", None)
+    if code is not None:
+        found[code] = normalized
     inner = getattr(checkpoint.checkpoint, "__wrapped__", checkpoint.checkpoint)
     code = getattr(inner, "__code__", None)
     if code is not None:
         found[code] = lambda frame: recomputed(frame.f_locals)
-    return found | mask_code()
+    return found | mask_code() | resampling_code()

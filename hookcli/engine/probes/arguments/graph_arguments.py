@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
+from hookcli.engine.probes.arguments import operator_arguments
 from hookcli.engine.probes.arguments.attention_arguments import fused_attentions, masked_weights
 from hookcli.engine.probes.trainability.loss_graph import (
     SAME_VALUES,
@@ -174,6 +175,7 @@ def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Foun
         constant_averages(nodes),
         fused_attentions(nodes),
         masked_weights(nodes),
+        *(look(nodes) for look in operator_arguments.LOOKS),
     ):
         while True:
             try:

@@ -17,7 +17,7 @@ from torch import nn
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.probes.arguments import call_arguments, graph_arguments
-from hookcli.engine.probes.arguments.settings import flags_for_numbers
+from hookcli.engine.probes.arguments.settings import settings_of
 from hookcli.engine.probes.context import Requests, where_possible
 from hookcli.engine.probes.function_calls import Finding, RunningCalls, caller
 from hookcli.engine.probes.losses.distribution_calls import DistributionCalls
@@ -166,15 +166,15 @@ class LossValues(GraphWatcher):
         self._running = RunningCalls()
         self._looks = CallLooks(self._running)
         self._samples = 0
-        self._flags: list[Measurement] = []
+        self._settings: list[Measurement] = []
 
     def begin(self, model: Model) -> None:
         """Forget an earlier run, and look at the settings of modules."""
         super().begin(model)
         self._running.stack.clear()
-        self._flags = [
-            _measured(ARGUMENTS, name, None, "flag", values, values["type"], model.place(name))
-            for name, values in flags_for_numbers(model.root)
+        self._settings = [
+            _measured(ARGUMENTS, name, None, what, values, values["type"], model.place(name))
+            for name, what, values in settings_of(model.root)
         ]
 
     def enter(self, call: Call, batch: CallInputs) -> None:
@@ -216,7 +216,7 @@ class LossValues(GraphWatcher):
                         ("", None, (None, None)) if node is None else place_of(node, owners, calls)
                     )
                     rows.append(_measured(probe, name, index, what, values, kind, place))
-        self.measurements += [*rows, *self._flags][:_MOST]
+        self.measurements += [*rows, *self._settings][:_MOST]
 
 
 def heads_of(*modules: nn.Module) -> set[int]:

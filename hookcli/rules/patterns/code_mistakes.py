@@ -25,6 +25,36 @@ class _Sentence(NamedTuple):
 
 
 _SENTENCES = {
+    "split_samples": _Sentence(
+        "`{what}` splits dimension 0, the samples, as no dimension is given",
+        "pass `dim=-1`",
+    ),
+    "padding_order": _Sentence(
+        "`{what}` has the amounts of the height first, but F.pad takes the last dimension first",
+        "pass (left, right, top, bottom)",
+    ),
+    "grid_order": _Sentence(
+        "the grid of grid_sample is `{what}`, but the function takes (x, y)",
+        "stack x first",
+    ),
+    "open_one_hot": _Sentence(
+        "`{what}` has no num_classes: the largest value of each batch decides the width",
+        "pass `num_classes`",
+        is_note=True,
+    ),
+    "wrapped_target": _Sentence(
+        "`{what}` shifts a target and moves its last token to the front, where a start belongs",
+        "put the start token there: `torch.cat([start, y[:, :-1]], dim=1)`",
+        is_note=True,
+    ),
+    "equal_parts": _Sentence(
+        "{what} are joined, and both are `{other}`: each element meets itself only",
+        "use `repeat_interleave` for one of both",
+    ),
+    "exchanged_meshgrid": _Sentence(
+        '`{what}` gets the columns first: with indexing="ij" its results are [width, height]',
+        'pass `indexing="xy"`, or the rows first',
+    ),
     "uncalled_method": _Sentence(
         "`{what}` names a method and does not call it: the line has no effect",
         "add parentheses: `{what}()`",

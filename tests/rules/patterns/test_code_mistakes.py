@@ -13,6 +13,48 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "split_samples": (
+        "mu, logvar = self.encoder(x).chunk(2)",
+        "mu, logvar = self.encoder(x).chunk(2, dim=-1)\nfirst, second = batch.chunk(2)\n"
+        "q, k, v = torch.chunk(y, 3, -1)",
+    ),
+    "padding_order": (
+        "x = F.pad(x, (top, bottom, left, right))",
+        "x = F.pad(x, (left, right, top, bottom))\nx = F.pad(x, (a, b, c, d))\nF.pad(x, (t, b))",
+    ),
+    "grid_order": (
+        "grid = torch.stack([row, col], dim=-1)\nout = F.grid_sample(x, grid)",
+        "grid = torch.stack([col, row], dim=-1)\npoints = torch.stack([y, x])\n"
+        "out = F.grid_sample(x, grid)",
+    ),
+    "open_one_hot": (
+        "def forward(self, x):\n    return F.one_hot(x)",
+        "def forward(self, x):\n    return F.one_hot(x, 5) + F.one_hot(x, num_classes=5)\n"
+        "def plot(y):\n    return F.one_hot(y)",
+    ),
+    "wrapped_target": (
+        "def f(self, tgt):\n    return self.decoder(tgt.roll(1, 1))",
+        "def f(self, tgt):\n    tgt = tgt.roll(1, 1)\n    tgt[:, 0] = start\n    return tgt\n"
+        "def g(targets):\n    return targets.roll(-1, 1)\ndef h(x):\n    return x.roll(1, 0)",
+    ),
+    "equal_parts": (
+        "def f(x, n):\n    a = x.repeat(1, n, 1)\n    b = x.repeat(1, n, 1)\n"
+        "    return torch.cat([a, b], -1)",
+        "def f(x, n):\n    a = x.repeat(1, n, 1)\n    b = x.repeat_interleave(n, 1)\n"
+        "    return torch.cat([a, b], -1)\n"
+        "def g(x, n):\n    low = x.repeat(n, 1)\n    low[i] -= 1\n    high = x.repeat(n, 1)\n"
+        "    high[i] += 1\n    return torch.cat([low, high])",
+    ),
+    "exchanged_meshgrid": (
+        "def f(h, w):\n    x = torch.linspace(-1, 1, w)\n    y = torch.linspace(-1, 1, h)\n"
+        "    return torch.meshgrid(x, y, indexing='ij')",
+        "def f(h, w):\n    x = torch.linspace(-1, 1, w)\n    y = torch.linspace(-1, 1, h)\n"
+        "    return torch.meshgrid(x, y, indexing='xy')\n"
+        "def g(h, w):\n    x = torch.arange(w)\n    y = torch.arange(h)\n"
+        "    return torch.meshgrid(y, x, indexing='ij')\n"
+        "def k(h, w):\n    x = torch.arange(w)\n    y = torch.arange(h)\n"
+        "    a, b = torch.meshgrid(x, y)\n    return a.t(), b.t()",
+    ),
     "used_up": (
         "params = net.parameters()\nopt = Adam(params)\nfor x in data:\n    penalty(params)",
         "params = list(net.parameters())\nopt = Adam(params)\nclip(params)",

@@ -1,4 +1,4 @@
-"""Arguments whose names say that they are those of other parameters of a function."""
+"""Arguments that are those of other parameters or dimensions of a function, by their names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import NamedTuple
 from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
+    called,
     is_self,
+    names_in,
     short,
+    target_of,
     text_of,
     words,
 )
@@ -241,3 +244,146 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
 
 def _is_plain(call: ast.Call) -> bool:
     return bool(call.args) and not any(isinstance(one, ast.Starred) for one in call.args)
+
+
+_PARTS = re.compile(
+    r"(z_?)?(mu|mean|means|loc|log_?var|log_?std|logsigma|std|sigma|scale|shift|gamma|beta|gate"
+    r"|query|key|value|q|k|v)(_\w)?"
+)
+
+
+def split_samples(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield chunks without a dimension that are named as parts of the features of each sample."""
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if not isinstance(target, ast.Tuple) or called(node.value) != "chunk":
+            continue
+        call = node.value
+        names = [one.id for one in target.elts if isinstance(one, ast.Name)]
+        of_torch = isinstance(call, ast.Call) and text_of(call.func) == "torch.chunk"
+        plain = isinstance(call, ast.Call) and len(call.args) == 1 + of_torch and not call.keywords
+        features = len(names) == len(target.elts) and all(map(_PARTS.fullmatch, names))
+        if plain and features and len(names) > 1:
+            yield Mistake(short(node), node.lineno)
+
+
+_SIDES = (
+    re.compile(r"(pad_?)?(t|top|h|height|up|upper|pad_?h|pad_?y|dy)(_?pad)?\d?"),
+    re.compile(r"(pad_?)?(b|bottom|h|height|down|lower|pad_?h|pad_?y|dy)(_?pad)?\d?"),
+    re.compile(r"(pad_?)?(l|left|w|width|pad_?w|pad_?x|dx)(_?pad)?\d?"),
+    re.compile(r"(pad_?)?(r|right|w|width|pad_?w|pad_?x|dx)(_?pad)?\d?"),
+)
+
+
+def paddings_by_height(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield amounts of F.pad in the order top, bottom, left, right: the last dimension is first."""
+    for call in code.all(ast.Call):
+        if text_of(call.func) not in {"F.pad", "nn.functional.pad", "torch.nn.functional.pad"}:
+            continue
+        amounts = call.args[1] if len(call.args) > 1 else None
+        names = [text_of(one).rpartition(".")[2] for one in getattr(amounts, "elts", ())]
+        pairs = zip(_SIDES, names, strict=False)
+        if len(names) == 4 and all(side.fullmatch(name.lower()) for side, name in pairs):
+            yield Mistake(short(call), call.lineno)
+
+
+_ROW = re.compile(r"(grid_?|g)?(y|ys|yy|row|rows|i)|y_(grid|coords?)|grid_row")
+_COLUMN = re.compile(r"(grid_?|g)?(x|xs|xx|col|cols|column|columns|j)|x_(grid|coords?)|grid_col")
+
+
+def grids_by_row(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield grids of grid_sample that are stacked as (y, x)."""
+    read = {
+        name
+        for call in code.all(ast.Call)
+        if called(call) == "grid_sample" and len(call.args) > 1
+        for name in names_in(call.args[1])
+    }
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if not isinstance(target, ast.Name) or target.id not in read:
+            continue
+        for call in ast.walk(node.value):
+            if called(call) != "stack" or not isinstance(call, ast.Call) or not call.args:
+                continue
+            names = [text_of(one).rpartition(".")[2] for one in getattr(call.args[0], "elts", ())]
+            if len(names) == 2 and _ROW.fullmatch(names[0]) and _COLUMN.fullmatch(names[1]):
+                yield Mistake(short(call), node.lineno)
+
+
+def open_one_hots(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield one_hot without a number of classes in a forward: the largest label decides it."""
+    for function in code.functions:
+        for call in ast.walk(function) if function.name == "forward" else ():
+            if not isinstance(call, ast.Call) or called(call) != "one_hot":
+                continue
+            of_torch = text_of(call.func) in {"F.one_hot", "torch.nn.functional.one_hot"}
+            if of_torch and len(call.args) == 1 and not call.keywords:
+                yield Mistake(short(call), call.lineno)
+
+
+def wrapped_targets(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield targets that are shifted by roll, whose last token becomes the first one."""
+    for function in code.functions:
+        text = text_of(function)
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or called(call) != "roll":
+                continue
+            given = text_of(call)
+            by_one = re.search(r"shifts=1\b|, 1\b", given) and "-1" not in given
+            meant = re.search(r"shift_?(right|tokens)|teacher", function.name.lower())
+            named = re.search(r"\b(tgt|targets?|labels|decoder_in\w*)\b", given.lower())
+            if by_one and (meant or named) and not re.search(r"\[:, (:1|0)\] = ", text):
+                yield Mistake(short(call), call.lineno)
+
+
+def equal_parts(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield tensors that are joined, and were computed by the same expression."""
+    for function in code.functions:
+        made: dict[str, list[ast.expr]] = {}
+        source = text_of(function)
+        for node in ast.walk(function):
+            target = target_of(node)
+            if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+                made.setdefault(target.id, []).append(node.value)
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or called(call) not in {"cat", "stack", "concat"}:
+                continue
+            parts = getattr(call.args[0], "elts", ()) if call.args else ()
+            names = [one.id for one in parts if isinstance(one, ast.Name)]
+            once = [
+                name
+                for name in names
+                if len(made.get(name, ())) == 1
+                and not re.search(rf"\b{name}(\[[^=]*\] \S?= |\.\w+_\(| \S= )", source)
+            ]
+            for i, name in enumerate(once):
+                text = text_of(made[name][0])
+                twin = [one for one in once[:i] if one != name and text_of(made[one][0]) == text]
+                if twin and re.search(r"\.(repeat|expand|repeat_interleave)\(", text):
+                    yield Mistake(f"{twin[0]} and {name}", call.lineno, text)
+
+
+def exchanged_meshgrids(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield meshgrids of columns and rows, in this order, whose results are [width, height]."""
+    for function in code.functions:
+        text = text_of(function)
+        if "meshgrid" not in text or re.search(r"\.m?T\b|\.t\(|transpose|permute|swapaxes", text):
+            continue
+        ranges = {
+            target.id: text_of(node.value)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and isinstance(target := target_of(node), ast.Name)
+            and called(node.value) in {"linspace", "arange"}
+        }
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or text_of(call.func) != "torch.meshgrid":
+                continue
+            indexing = [text_of(one.value) for one in call.keywords if one.arg == "indexing"]
+            sizes = [ranges.get(text_of(one), "") for one in call.args]
+            if indexing not in ([], ["'ij'"]) or len(sizes) != 2:
+                continue
+            first, second = ({*re.findall(r"\b\w+\b", one.lower())} for one in sizes)
+            if first & {"w", "width"} and second & {"h", "height"}:
+                yield Mistake(short(call), call.lineno)

@@ -60,6 +60,13 @@ SEARCHES: dict[str, Search] = {
     "swapped_arguments": arguments.swapped_arguments,
     "swapped_roles": arguments.swapped_roles,
     "plain_for_log": arguments.plain_for_logarithms,
+    "split_samples": arguments.split_samples,
+    "padding_order": arguments.paddings_by_height,
+    "grid_order": arguments.grids_by_row,
+    "open_one_hot": arguments.open_one_hots,
+    "wrapped_target": arguments.wrapped_targets,
+    "equal_parts": arguments.equal_parts,
+    "exchanged_meshgrid": arguments.exchanged_meshgrids,
     "saved_method": statements.saved_methods,
     "split_order": samples.orders_of_splits,
     "fit_to_tests": samples.fits_to_tests,
@@ -152,6 +159,13 @@ SEARCHES: dict[str, Search] = {
 
 # What a file must name to have a mistake: the other searches look at all files.
 _NAMED = {
+    "split_samples": r"\bchunk\b",
+    "padding_order": r"\bpad\b",
+    "grid_order": "grid_sample",
+    "open_one_hot": "one_hot",
+    "wrapped_target": r"\broll\b",
+    "equal_parts": r"\b(repeat|expand|repeat_interleave)\b",
+    "exchanged_meshgrid": "meshgrid",
     "hook_result": "register_hook",
     "first_group": "param_groups",
     "unused_layer": r"dropout|lu\b|tanh|sigmoid|softplus|mish",

@@ -30,6 +30,11 @@ _FUNCTIONAL = {"F", "nn.functional", "torch.nn.functional", "functional"}
 
 def swapped_states(code: SearchedCode) -> Iterator[Mistake]:
     """Yield results of an LSTM whose states are named as cell and hidden state, in that order."""
+    layers = {
+        text_of(target)
+        for node in code.all(ast.Assign)
+        if called(node.value) == "LSTM" and (target := target_of(node)) is not None
+    }
     for node in code.all(ast.Assign):
         target = target_of(node)
         if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
@@ -37,7 +42,9 @@ def swapped_states(code: SearchedCode) -> Iterator[Mistake]:
         states = target.elts[1]
         names = [one.id for one in getattr(states, "elts", ()) if isinstance(one, ast.Name)]
         made = text_of(node.value).lower()
-        if len(names) != 2 or ("lstm" not in made and "rnn" not in made):
+        function = text_of(node.value.func) if isinstance(node.value, ast.Call) else ""
+        is_lstm = "lstm" in made or "rnn" in made or function in layers
+        if len(names) != 2 or not is_lstm:
             continue
         if _is_state(names[0], "c") and _is_state(names[1], "h"):
             yield Mistake(text_of(states), node.lineno)

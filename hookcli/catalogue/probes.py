@@ -216,6 +216,7 @@ _ROWS = (
             ("high_dropout", "a look at the dropout layers that ran", "HighDropout"),
             ("position_tensors", "a look at the names of tensors", "PositionTensor"),
             ("open_decoders", "a look at the masks of decoders", "OpenDecoder"),
+            ("padded_inputs", "a look at the inputs of the model", "PaddedInput"),
         )
     ),
     *(
@@ -413,6 +414,15 @@ _ROWS = (
         {"position_effect": "trainability:POSITION_EFFECT"},
         repeats_batch=True,
         after="position_tensors",
+    ),
+    Probe(
+        "padding_effect",
+        "one additional forward in eval mode, only if samples end with padding",
+        Way.RERUNS,
+        "samples.padding:measure",
+        {"padding_effect": "trainability:PADDING_EFFECT"},
+        repeats_batch=True,
+        after="padded_inputs",
     ),
     Probe(
         "half_overflow",

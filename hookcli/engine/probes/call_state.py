@@ -1,9 +1,9 @@
-"""Whether a model keeps values from one call to the next in plain attributes.
+"""Whether a model keeps values from one call to the next in attributes or buffers.
 
-`kept_tensors` are the tensors in attributes of modules that a run replaced or changed; buffers and
-parameters are not among them. Only if there are any, `call_state` calls the model with the same
-input and seed in eval mode before and after a call with another input, and again after it has
-restored these attributes.
+`kept_tensors` are the tensors in attributes and buffers of modules that a run replaced or changed;
+parameters and the statistics of batch norms are not among them. Only if there are any, `call_state`
+calls the model with the same input and seed in eval mode before and after a call with another
+input, and again after it has restored these attributes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
+from hookcli.torch_private import BatchNormBase
 
 KEPT, STATE = "kept_tensors", "call_state"
 _OWN = {"_parameters", "_buffers", "_modules"}
@@ -32,10 +33,13 @@ _RESETS = ("reset", "init_hidden", "init_state", "clear", "detach")  # in names 
 
 
 def _attributes(root: nn.Module) -> Iterator[tuple[str, nn.Module, str, Any]]:
-    """Yield the attributes of modules that contain tensors, with their names."""
+    """Yield the attributes and buffers of modules that contain tensors, with their names."""
     for name, module in module_tree.named(root):
-        for attribute, value in vars(module).items():
-            if attribute not in _OWN and any(True for _ in _tensors(value)):
+        kept = {key: value for key, value in vars(module).items() if key not in _OWN}
+        if not isinstance(module, BatchNormBase) and type(module._buffers) is dict:
+            kept |= module._buffers
+        for attribute, value in kept.items():
+            if any(True for _ in _tensors(value)):
                 yield (f"{name}.{attribute}" if name else attribute), module, attribute, value
 
 
@@ -112,8 +116,12 @@ def call_state(again: Rerun) -> list[Measurement]:
         if not changed or _differ(first, _outputs(again, forward)):
             return []
         methods = {name for n in changed for name in dir(type(start[n][0]))}
+        buffers = {name for name, (module, own, _) in start.items() if own in module._buffers}
     resets = any(word in name for name in methods for word in _RESETS if _is_own(name))
-    return [Measurement(STATE, name, None, {"resets": resets}, None) for name in changed]
+    return [
+        Measurement(STATE, name, None, {"resets": resets, "buffer": name in buffers}, None)
+        for name in changed
+    ]
 
 
 def _other(tensor: torch.Tensor) -> torch.Tensor:

@@ -75,8 +75,12 @@ def as_number(value: float) -> Number:
     return number(float(f"{value:.3g}"))
 
 
+# A draw of random or numpy, which no hook sees.
+_OF_PYTHON = {"function": "random", "name": None, "module": None, "place": None}
+
+
 def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measurement]:
-    """Measure whether two runs in eval mode differ, and which dropout is active in them.
+    """Measure whether two runs in eval mode differ, and what is random in them.
 
     Only if the last of them drew random numbers, a third one is watched: hooks would make PyTorch
     take other paths than in the runs of later probes.
@@ -84,9 +88,14 @@ def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measureme
     again = context.again
     value = repeat(again, "eval")
     dropout = DropoutWatch()
-    if again.draws:
-        again.forward("eval", within=dropout.watching(again.model))
-    active = {"dropout": dropout.by_default}
+    random: list[dict[str, Any]] = []
+    if again.draws_any:
+        other = again.plan.seed + 1
+        outputs = again.forward("eval", within=dropout.watching(again.model), seed=other)
+        changes = compare(again.twice()[0], outputs)["differ"] and not value.get("differ")
+        if changes and not dropout.every:
+            random = dropout.random or [_OF_PYTHON]
+    active = {"dropout": dropout.by_default, "random": random}
     return [*single("repeat_eval", value), *single("eval_dropout", active)]
 
 

@@ -1,4 +1,4 @@
-"""The dropout that is active while a model runs in eval mode."""
+"""The dropout that is active while a model runs in eval mode, and other random numbers."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ _DROPPING: dict[str, tuple[_Argument, _Argument | None]] = {
     "scaled_dot_product_attention": ((4, "dropout_p"), None),
     "torch.nn.functional.multi_head_attention_forward": ((10, "dropout_p"), (13, "training")),
 }  # fmt: skip
+# Functions and methods of torch that return or write random numbers.
+_DRAWING = frozenset(
+    f"{name}{end}"
+    for name in ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial",
+                 "poisson", "uniform", "exponential", "cauchy", "geometric", "log_normal", "random")
+    for end in ("", "_", "_like")
+)  # fmt: skip
 _MOST = 20  # places that are reported
 
 
@@ -46,10 +53,12 @@ class DropoutWatch:
 
     The latter get no argument that tells whether the model trains, or run in a module that eval()
     does not reach. A call with `training=True` may be meant, as in Monte Carlo dropout, and so may
-    a module of the model that is in train mode.
+    a module of the model that is in train mode. `random` are the other functions that draw random
+    numbers.
     """
 
     def __init__(self) -> None:
+        self.random: list[dict[str, Any]] = []
         self.every: list[dict[str, Any]] = []
         self.by_default: list[dict[str, Any]] = []
 
@@ -60,6 +69,7 @@ class DropoutWatch:
         noted = _Functions(calls)
         with model.observe(calls.enter, calls.leave), noted:
             yield
+        self.random = [*noted.drawn.values()]
         self.every = [row for row, _ in noted.seen.values()]
         self.by_default = [row for row, is_default in noted.seen.values() if is_default]
 
@@ -70,12 +80,18 @@ class _Functions(TorchFunctionMode):
     def __init__(self, calls: RunningCalls) -> None:
         self._calls = calls
         self.seen: dict[tuple[str, str | None], tuple[dict[str, Any], bool]] = {}
+        self.drawn: dict[str | None, dict[str, Any]] = {}  # by place
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         options = kwargs or {}
-        names = _DROPPING.get(_name(func))
+        function = _name(func)
+        if function in _DRAWING and len(self.drawn) < _MOST:
+            frame, _ = caller(sys._getframe(1))
+            row = self._row(function, frame)
+            self.drawn.setdefault(row["place"], row)
+        names = _DROPPING.get(function)
         if names is not None and len(self.seen) < _MOST:
             probability, training = names
             p = _argument(func, probability, args, options)
@@ -86,20 +102,21 @@ class _Functions(TorchFunctionMode):
                     is_default = self._is_unregistered()
                 else:
                     is_default = training is None or _is_omitted(frame, training)
-                self._note(_name(func).rpartition(".")[2], float(p), frame, is_default=is_default)
+                row = {**self._row(function.rpartition(".")[2], frame), "p": float(p)}
+                self.seen.setdefault((row["name"] or "", row["place"]), (row, is_default))
         return func(*args, **options)
 
     def _is_unregistered(self) -> bool:
         """Return whether the module that runs is none of the model's, so that eval() misses it."""
         return bool(self._calls.stack) and self._calls.stack[-1].name is None
 
-    def _note(self, function: str, p: float, frame: FrameType | None, *, is_default: bool) -> None:
+    def _row(self, function: str, frame: FrameType | None) -> dict[str, Any]:
+        """Return what is known of a call: the module that runs, and the line."""
         call = self._calls.stack[-1] if self._calls.stack else None
         name = None if call is None else call.name
         place = None if frame is None else places.of_frame(frame)
         module = None if call is None else call.type
-        row = {"function": function, "p": p, "name": name, "module": module, "place": place}
-        self.seen.setdefault((name or "", place), (row, is_default))
+        return {"function": function, "name": name, "module": module, "place": place}
 
 
 def _name(func: Any) -> str:

@@ -8,7 +8,8 @@ gradients.
 `high_dropout`: dropout of most values.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
 padding that hide everything else. `position_tensors`: tensors with positions, by their name.
-`open_decoders`: decoders of tokens that get no mask.
+`open_decoders`: decoders of tokens that get no mask. `padded_inputs`: inputs most of whose samples
+end with padding.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hookcli.engine.observe.node_owners import NodeOwners
 from hookcli.engine.prepare import was_in_eval_mode
 from hookcli.engine.probes.activations.masks import FUSED
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.samples.padding import padded_ends
 from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, place_of
 from hookcli.hooks.attach.graph import saved_tensor
 from hookcli.models import module_tree, places
@@ -37,12 +39,13 @@ from hookcli.torch_private import BatchNormBase, DropoutBase
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 POSITIONS, DROPOUT = "position_tensors", "high_dropout"
-DECODERS = "open_decoders"
+DECODERS, PADDED = "open_decoders", "padded_inputs"
 _MOSTLY = 0.8  # the probability of dropping a value
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
 _MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
 _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _ROUNDED = 1e-5  # of the largest gradient
+_SEQUENCE = 3  # positions
 _MOST = 8  # tensors or rows that are looked at
 _LARGEST = 2**22  # elements of a parameter that may be a mask
 _ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
@@ -72,11 +75,16 @@ class ModuleValues(ProbeWatcher):
         self._calls: dict[int, Call] = {}
         self._lengths: set[tuple[int, ...]] = set()  # shapes of the ids of the batch
         self._open: tuple[Call, torch.Size] | None = None  # the first decoder without a mask
+        self._learns_positions = False  # whether a tensor may have positions
+        self._embedded: tuple[int, ...] = ()  # the shape of the ids that were looked up last
         self._padded: list[torch.Tensor] = []  # where the inputs of embeddings are padding
         for info in (*model.parameters(), *model.buffers()) if POSITIONS in self._probes else ():
             with where_possible():
-                if _POSITION.search(info.name.lower()) and _tells_rows_apart(info.tensor):
+                is_named = _POSITION.search(info.name.lower()) is not None
+                if is_named and _tells_rows_apart(info.tensor):
                     self._add(POSITIONS, info.name, {"shape": [*info.tensor.shape]})
+                # What is zero may learn them.
+                self._learns_positions |= is_named or _is_zero(info.tensor)
         for info in model.parameters() if MASKS in self._probes else ():
             with where_possible():
                 if info.tensor.requires_grad and _is_mask(info.tensor):
@@ -98,6 +106,12 @@ class ModuleValues(ProbeWatcher):
         """Look at a batch norm, an embedding or an attention when it runs."""
         module = call.module
         self._calls[call.order] = call
+        if call.parent is None and PADDED in self._probes and not self._has_looked:
+            with where_possible():
+                padded = padded_ends(*batch)
+                if padded is not None and PADDED not in self._seen:
+                    self._seen.add(PADDED)
+                    self._add(PADDED, "", padded.facts())
         if DECODERS in self._probes and not self._has_looked:
             with where_possible():
                 self._decoder(call, batch)
@@ -178,6 +192,8 @@ class ModuleValues(ProbeWatcher):
         args, kwargs = batch
         if isinstance(module, nn.Embedding):
             ids, pad = args[0] if args else None, module.padding_idx
+            if isinstance(ids, torch.Tensor) and ids.dim() == 2 and ids.shape[1] >= _SEQUENCE:
+                self._embedded = tuple(ids.shape)
             if pad is None or not isinstance(ids, torch.Tensor) or ids.dim() != 2:
                 return
             padded = ids == pad
@@ -188,6 +204,14 @@ class ModuleValues(ProbeWatcher):
                 self._seen.add(name)
                 self._add(PADDING, name, {"token": pad, "place": call.place})
             return
+        given = args[0] if args else None
+        looks = POSITIONS in self._probes and not self._learns_positions
+        if self._embedded and isinstance(given, torch.Tensor) and looks:
+            is_of_tokens = tuple(given.shape[:2]) in {self._embedded, self._embedded[::-1]}
+            if given.dim() == 3 and is_of_tokens and "attention" not in self._seen:
+                self._seen.add("attention")
+                value = {"attention": call.type, "place": call.place}
+                self._add(POSITIONS, call.name or "", value)
         for key in ("key_padding_mask", "src_key_padding_mask"):
             mask = kwargs.get(key)
             if INVERTED not in self._probes or not isinstance(mask, torch.Tensor):
@@ -276,6 +300,12 @@ def _tells_rows_apart(tensor: torch.Tensor) -> bool:
         return False
     rows = plain.reshape(-1, plain.shape[-1])[:_MOST]
     return len(rows) > 1 and bool((rows[1:] != rows[:1]).any())
+
+
+def _is_zero(tensor: torch.Tensor) -> bool:
+    """Return whether a matrix that trains is zero."""
+    is_matrix = tensor.dim() > 1 and tensor.requires_grad and not tensor.is_meta
+    return is_matrix and not bool(tensor.detach().any())
 
 
 def _is_new(norm: BatchNormBase) -> bool:

@@ -16,7 +16,13 @@ from hookcli.engine.neutrality.model_state import ModelState
 from hookcli.engine.prepare import set_mode
 from hookcli.engine.probes.loss_inputs import LossInputs
 from hookcli.engine.probes.pass_counts import PassCounts
-from hookcli.engine.seeds import ModuleGenerators, generators_kept, has_drawn, seed_all
+from hookcli.engine.seeds import (
+    ModuleGenerators,
+    generators_kept,
+    has_drawn,
+    has_drawn_any,
+    seed_all,
+)
 from hookcli.memory import available
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
@@ -82,7 +88,8 @@ class Rerun:
         self._predictions: Outputs | None = None
         self.time_is_first: bool | None = None  # whether dimension 0 is time, once that is known
         self._passes = PassCounts()
-        self.draws = False  # whether the last run of `forward` drew random numbers
+        self.draws = False  # whether the last run of `forward` drew random numbers of torch
+        self.draws_any = False  # or of random or numpy
 
     def twice(self) -> tuple[Outputs, Outputs]:
         """Return the outputs of two runs in eval mode; the runs happen once."""
@@ -104,6 +111,7 @@ class Rerun:
         """
         with self.running(mode, batch, within=within, seed=seed) as output:
             self.draws = has_drawn(self.plan.seed, self.device)
+            self.draws_any = self.draws or has_drawn_any(self.plan.seed, self.device)
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     @contextmanager

@@ -190,9 +190,10 @@ class LastStepsRow(TypedDict):
 
 
 class CallState(TypedDict):
-    """An attribute through which a call changes the next one; `resets`: a method may reset it."""
+    """What changes the next call: an attribute or a `buffer`. `resets`: a method may reset it."""
 
     resets: bool
+    buffer: NotRequired[bool]
 
 
 class CausalCodeRow(TypedDict):

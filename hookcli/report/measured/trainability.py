@@ -52,10 +52,20 @@ class ActiveDropout(TypedDict):
     place: str | None
 
 
+class RandomCall(TypedDict):
+    """A function that drew random numbers in eval mode, and the call that it ran in."""
+
+    function: str
+    name: str | None
+    module: str | None
+    place: str | None
+
+
 class EvalDropout(TypedDict):
-    """The dropout that was active in repeated forwards in eval mode."""
+    """What was random in forwards in eval mode, and with it their outputs."""
 
     dropout: list[ActiveDropout]
+    random: NotRequired[list[RandomCall]]
 
 
 class EvalForward(TypedDict):
@@ -452,6 +462,32 @@ class PositionTensorRow(TypedDict):
     shape: list[Size]
 
 
+class TokenAttentionRow(TypedDict):
+    """The type of a module that attends to the vectors of tokens."""
+
+    attention: str
+    place: str | None
+
+
+class PaddedInputRow(TypedDict):
+    """What the samples of a batch end with, how many do, and the share of all positions."""
+
+    what: str
+    padded: Count
+    samples: Count
+    share: Real
+
+
+class PaddingEffect(PaddedInputRow):
+    """How much an output changes with `more` positions of padding; `masked`: there is a mask."""
+
+    relative: Number
+    output: str
+    dtype: str
+    more: Size
+    masked: bool
+
+
 class OpenDecoderRow(TypedDict):
     """The type of a decoder that gets tokens and no mask.
 
@@ -535,9 +571,11 @@ FrozenNorm = Looked | FrozenNormRow
 HighDropout = Looked | HighDropoutRow
 PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
-PositionTensor = Looked | PositionTensorRow
+PositionTensor = Looked | PositionTensorRow | TokenAttentionRow
+PaddedInput = Looked | PaddedInputRow
 OpenDecoder = Looked | OpenDecoderRow
 ReusedLayer = Looked | ReusedLayerRow
 LATER = NotMeasured | FailedMeasurement | LaterPositions
+PADDING_EFFECT = NotMeasured | FailedMeasurement | PaddingEffect
 POSITION_EFFECT = NotMeasured | FailedMeasurement | PositionEffect
 HALF_OVERFLOW = NotMeasured | FailedMeasurement | HalfOverflow

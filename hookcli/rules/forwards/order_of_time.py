@@ -98,14 +98,18 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield _rotated(report, *rotations[0])
         return
     tensors, value = rows_with(report, TENSORS, "shape"), _value(report, EFFECT)
-    if value is None or not tensors:
-        yield skipped("no tensor has the name of positions")
+    attentions = rows_with(report, TENSORS, "attention")
+    if value is None or not (tensors or attentions):
+        yield skipped("no tensor has the name of positions, and no attention is to tokens")
         return
     if (unmeasured := _unmeasured(value)) is not None:
         yield unmeasured
         return
     if not value["moves"]:
         yield passed("the order of the positions changes the outputs")
+        return
+    if not tensors:
+        yield _without_positions(*attentions[0])
         return
     names = join_names([f"'{name}'" for name, _ in tensors], _NAMED)
     message = (
@@ -116,6 +120,19 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", tensors[0][0], "positions", message, place=report.model.place, severity="note",
         advice="add one entry for each position, as `pe[:, :x.size(1)]` or "
         "`embedding(torch.arange(t))`",
+    )  # fmt: skip
+
+
+def _without_positions(name: str, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the note on an attention to tokens whose order changes nothing."""
+    message = (
+        f"'{name}' ({value['attention']}) attends to tokens, and nothing tells it their positions: "
+        "with the tokens reversed, the outputs are the same, in reversed order"
+    )
+    return RuleFinding(
+        "fail", name, "no positions", message, place=value["place"], severity="note",
+        advice="add a vector for each position, as `embedding(torch.arange(t))`, unless the order "
+        "does not matter",
     )  # fmt: skip
 
 

@@ -1,16 +1,26 @@
-"""`batch_positions` and `padded_steps`: positions along the batch, and last steps of padding."""
+"""Positions along the batch, last steps of padding, and outputs that depend on padding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.patterns.user_code import UNREAD_CODE
-from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    passed,
+    run_again_failed,
+    skipped,
+)
 from hookcli.rules.select import rows_with
 from hookcli.spec.checks import request_probe
 
 POSITIONS, STEPS = "batch_positions", "last_steps"
+PADDED, EFFECT = "padded_inputs", "padding_effect"
+_ROUNDED = 1e-3  # relative: sums over other numbers of values
 
 
 def _shape(row: LayerRow) -> tuple[int, ...] | None:
@@ -68,6 +78,38 @@ def _steps(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield passed(message) if looked else skipped(UNREAD_CODE)
 
 
+def _padding(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding if more padding changes outputs, unless a last step is known to be it."""
+    value: Any = next((m.value for m in report.measurements if m.probe == EFFECT), None)
+    if value is None:
+        yield skipped("no input ends with padding")
+        return
+    if "error" in value:
+        yield skipped(run_again_failed("eval", value["error"]))
+        return
+    if "why" in value:
+        yield skipped(value["why"])
+        return
+    relative = float(value["relative"])
+    if relative <= _ROUNDED:
+        yield passed("the amount of padding changes no output", value=relative, limit=_ROUNDED)
+        return
+    if rows_with(report, STEPS, "layer"):
+        yield skipped("a last step of padding is read")
+        return
+    message = (
+        f"output{value['output']} depends on how much padding follows a sample: it changes by "
+        f"{relative:.3g} of its largest value with {value['more']} more positions of padding "
+        f"({value['what']})"
+    )
+    yield RuleFinding(
+        "fail", "", "padding counts", message, value["relative"], _ROUNDED, report.model.place,
+        severity=None if value["masked"] else "note",
+        advice="leave padding out of averages, maxima and attention: multiply by the mask and "
+        "divide by its sum, fill with -inf, or pass `key_padding_mask`",
+    )  # fmt: skip
+
+
 BATCH_POSITIONS = Rule(
     name="batch_positions",
     severity="warning",
@@ -104,4 +146,23 @@ PADDED_STEPS = Rule(
     example="{rule: padded_steps, severity: error}",
     watches=lambda options: (request_probe(STEPS),),
     judge=_steps,
+)
+
+PADDING_EFFECT = Rule(
+    name="padding_effect",
+    severity="warning",
+    diagnoses=True,
+    looks_at="sequences",
+    says="the outputs of a sample do not depend on how much padding follows it",
+    computes="Only if most samples of the batch end with zeros or with one token: runs the model "
+    "in eval mode with two more positions of padding for each sample, and compares the outputs. "
+    "Masks, labels and other inputs get what they have at positions of padding. Outputs at these "
+    "positions do not count. A finding is a note if the model gets no mask and no lengths.",
+    formula="f([x, padding]) = f([x, padding, padding])",
+    source="documentation of nn.MultiheadAttention (key_padding_mask) and pack_padded_sequence",
+    fails="x.mean(dim=1) of padded samples; an attention without key_padding_mask",
+    mend="(x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)",
+    example="{rule: padding_effect, severity: error}",
+    watches=lambda options: (request_probe(PADDED), request_probe(EFFECT)),
+    judge=_padding,
 )

@@ -1,4 +1,4 @@
-"""`eval_stateless` and `dropout_in_eval`: a forward in eval mode writes and drops nothing."""
+"""What a forward in eval mode does not do: write, drop values, or return random outputs."""
 
 from __future__ import annotations
 
@@ -80,12 +80,35 @@ def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield passed("no dropout is active in eval mode")
 
 
+def _random(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each line that draws the random numbers of the outputs."""
+    rows = [m.value for m in report.measurements if m.probe == REPEATED]
+    looked = [value for value in rows if isinstance(value, dict) and "random" in value]
+    if not looked:
+        yield skipped("this run has no forward in eval mode")
+        return
+    for entry in looked[0]["random"]:
+        name, kind = entry["name"], entry["module"]
+        where = called(name, kind, 0) if kind is not None else "the model"
+        place = entry["place"] or places(report).get(name or "")
+        message = (
+            f"`{entry['function']}` in {where} draws random numbers in eval mode, too: outputs for "
+            "the same input differ"
+        )
+        yield RuleFinding(
+            "fail", name or "", "random", message, place=place, severity="note", advice=_DRAWN
+        )
+    if not looked[0]["random"]:
+        yield passed("outputs in eval mode depend on no random numbers")
+
+
 def _is_unreached(entry: ActiveDropout) -> bool:
     """Return whether a module of torch.nn drops the values, which eval() does not reach."""
     return entry["name"] is None and "Dropout" in (entry["module"] or "")
 
 
 _REACHED = "make it an attribute of the model in its constructor, so that `model.eval()` reaches it"
+_DRAWN = "draw only `if self.training`, unless samples are meant"
 _WRITES = "write it only `if self.training`"
 _ACTIVE = "pass `training=self.training`, or `dropout_p=self.p if self.training else 0.0`"
 
@@ -126,4 +149,23 @@ DROPOUT = Rule(
     example="{rule: dropout_in_eval}",
     needs=lambda options: (request_probe(PROBE),),
     judge=_dropout,
+)
+
+RANDOM = Rule(
+    name="random_in_eval",
+    severity="warning",
+    diagnoses=True,
+    looks_at="eval mode",
+    says="outputs in eval mode depend on no random numbers",
+    computes="Runs the model in eval mode with another seed, only if it draws random numbers "
+    "there, and compares the outputs. Names the lines that call functions of torch that draw, such "
+    "as randn, rand_like and bernoulli. Dropout is judged by dropout_in_eval. A finding is a note, "
+    "since a model may sample on purpose, as a VAE does.",
+    formula="f(x; seed) = f(x; other seed) in eval mode",
+    source="hookcli's own",
+    fails="x + 0.1 * torch.randn_like(x), h0 = torch.randn(...) in forward",
+    mend="draw only if self.training; begin with zeros",
+    example="{rule: random_in_eval, severity: error}",
+    needs=lambda options: (request_probe("repeat_eval"),),
+    judge=_random,
 )

@@ -68,11 +68,47 @@ class OnlyInTraining(Keeps):
         return self.last(self.cell(x, self.state.expand(len(x), -1)))
 
 
+class Buffered(Keeps):
+    """The state is a buffer, which forward writes in each mode, or in train mode only."""
+
+    only_in_training = False
+
+    def __init__(self):
+        super().__init__()
+        del self.state
+        self.register_buffer("state", torch.zeros(1, 6))
+        self.norm = nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        y = self.last(self.cell(self.norm(x), self.state.clone().expand(len(x), -1)))
+        if self.training or not self.only_in_training:
+            with torch.no_grad():
+                self.state.mul_(0.9).add_(x[:, :6].mean(0))
+        return y
+
+
+class BufferedInTraining(Buffered):
+    only_in_training = True
+
+
+class CountsCalls(Buffered):
+    """A counter that no output depends on."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return self.last(self.cell(x))
+
+
 @pytest.mark.parametrize(
     ("kind", "severity"),
     [
         (Keeps, "warning"), (KeepsInPlace, "warning"), (KeepsAndResets, "note"),
         (KeepsLastInput, "warning"),
+        (Buffered, "warning"), (BufferedInTraining, None), (CountsCalls, None),
         (StartsAnew, None), (Caches, None), (OnlyInTraining, None),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 import torch
@@ -310,6 +311,39 @@ def test_dropout_that_is_active_in_eval_mode_is_found_at_its_line(how, target, s
     if target is not None:
         assert (row.target, said in row.message) == (target, True), row.message
         assert row.place.startswith("tests/rules/trainability/test_further_runs.py:")
+
+
+class Draws(nn.Module):
+    def __init__(self, draw):
+        super().__init__()
+        self.a, self.draw = nn.Linear(8, 3), draw
+
+    def forward(self, x):
+        return self.a(x + self.draw(self, x))
+
+
+@pytest.mark.parametrize(
+    ("draw", "function"),
+    [
+        (lambda net, x: torch.randn_like(x), "randn_like"),
+        (lambda net, x: torch.empty(8).uniform_(), "uniform_"),
+        (lambda net, x: torch.bernoulli(torch.full((8,), 0.5)), "bernoulli"),
+        (lambda net, x: random.random(), "random"),
+        (lambda net, x: torch.randn(8) if net.training else 0.0, None),
+        (lambda net, x: torch.rand(8) * 0, None),  # they change nothing
+        (lambda net, x: torch.randn(8, generator=torch.Generator().manual_seed(0)), None),
+        (lambda net, x: F.dropout(x, 0.5), None),  # dropout_in_eval tells it
+    ],
+)
+def test_random_numbers_in_eval_mode_are_found_at_their_line(draw, function):
+    row = only(checked(Draws(draw), "random_in_eval"))
+    assert row.status == ("pass" if function is None else "fail"), row.message
+    if function is not None:
+        assert row.severity == "note"
+        assert f"`{function}` in " in row.message
+        assert function == "random" or row.place.startswith(
+            "tests/rules/trainability/test_further_runs.py:"
+        )
 
 
 def test_the_options_of_a_probe_are_part_of_its_name():

@@ -193,7 +193,7 @@ class Pooled(Positions):
         (Positions(lambda table, t: table[:, :t]), False),
         (Pooled(lambda table, t: table[:, :t]), False),
         (Positions(lambda table, t: table[:, :t], scale=0), False),  # they will be learnt
-        (Encoder(), False),
+        (Encoder(), True),
     ],
 )
 def test_positions_have_an_effect(model, is_found):
@@ -238,3 +238,35 @@ def test_a_model_that_returns_only_its_loss_is_judged_by_what_the_loss_gets():
     assert row.message.startswith("output (input of cross_entropy) at position ")
     right = finding(TimeFirst(CAUSAL, loss=True), "causal_mask", columns, columns.roll(-1, 0))
     assert right.status == "pass"
+
+
+class Tokens(nn.Module):
+    """An attention to tokens, with or without positions."""
+
+    def __init__(self, *, tells, pooled=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.head = nn.Embedding(30, 8), nn.Linear(8, 3)
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+        self.tells, self.pooled = tells, pooled
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        if self.tells:
+            x = x + torch.linspace(-1, 1, ids.size(1))[:, None]
+        y = self.encoder(x)
+        return self.head(y.mean(1) if self.pooled else y)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("tells", [False, True])
+def test_an_attention_to_tokens_gets_their_positions(tells, pooled):
+    ids = torch.randint(0, 30, (4, 7), generator=torch.Generator().manual_seed(0))
+    model = Tokens(tells=tells, pooled=pooled)
+    report = hookcli.check(model, inputs=(ids,), rules=["position_effect"])
+    rows = [row for row in report.checks if row.status == "fail"]
+    assert [row.severity for row in rows] == ([] if tells else ["note"])
+    assert all("'encoder' (TransformerEncoderLayer) attends to tokens" in r.message for r in rows)
+    with torch.no_grad():  # as plain PyTorch shows
+        before, after = model.eval()(ids), model(ids.flip(1))
+    assert torch.allclose(before if pooled else before.flip(1), after, atol=1e-5) != tells

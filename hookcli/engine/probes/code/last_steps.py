@@ -6,46 +6,12 @@ import ast
 import inspect
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Any
 
-import torch
 from torch import nn
 
 from hookcli.engine.probes.code.user_source import definition_of, is_own
-from hookcli.models.nested import argument_leaves
 
 _PACKS = ("pack_padded_sequence", "pack_sequence", "PackedSequence")
-_LEAST, _PADDED = 4, 0.5  # samples, and the share of them that end with padding
-_SHARE = 0.1  # of the positions
-_MOST = 1 << 22  # elements of an input
-
-
-def padded_ends(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return how many samples of a batch [samples, positions, ...] end with zeros, or a token.
-
-    None if there are few, if all end at one position, or if what may be padding is elsewhere too.
-    The token of padding is the one with which most samples end.
-    """
-    for _, tensor, _ in argument_leaves(args, kwargs):
-        if tensor.dim() not in (2, 3) or tensor.is_meta or not 0 < tensor.numel() <= _MOST:
-            continue
-        if tensor.layout is not torch.strided or len(tensor) < _LEAST or tensor.is_complex():
-            continue
-        is_tokens = tensor.dim() == 2 and not tensor.is_floating_point()
-        if tensor.dim() == 2 and (not is_tokens or tensor.dtype is torch.bool):
-            continue
-        last = tensor[:, -1].mode().values if is_tokens else None
-        empty = (tensor == 0).all(2) if last is None else tensor == last
-        ends = empty.flip(1).long().cumprod(1).sum(1)
-        if bool((empty.sum(1) > ends).any()):  # padding is at the ends only
-            continue
-        whole = tensor.shape[1]
-        many = int(((ends > int(is_tokens)) & (ends < whole)).sum())
-        share = float(ends.sum()) / empty.numel()
-        if many >= _PADDED * len(tensor) and share >= _SHARE and len(torch.unique(ends)) > 2:
-            what = "zeros" if last is None else f"the token {int(last)}"
-            return {"what": what, "padded": many, "samples": len(tensor), "share": share}
-    return None
 
 
 def last_steps(module: nn.Module) -> Iterator[tuple[str, int, FunctionType]]:

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.engine.probes.code.last_steps import last_steps, padded_ends
+from hookcli.engine.probes.code.last_steps import last_steps
 from hookcli.engine.probes.code.log_variances import variances_as_deviations
 from hookcli.engine.probes.code.lost_results import discarded, lost_calls, lost_names
 from hookcli.engine.probes.code.mistakes.catalogue import (
@@ -57,6 +57,7 @@ from hookcli.engine.probes.code.user_source import (
     shown_line,
 )
 from hookcli.engine.probes.context import ProbeWatcher, Requests, where_possible
+from hookcli.engine.probes.samples.padding import padded_ends
 from hookcli.models import module_tree, places
 from hookcli.models.model import Call, CallInputs, Model
 from hookcli.report.findings import Measurement
@@ -165,7 +166,7 @@ class UserCode(ProbeWatcher):
             if padded is None or module is None:
                 continue
             for layer, line, method in last_steps(module):
-                value = {"layer": layer, "place": shown_line(method, line), **padded}
+                value = {"layer": layer, "place": shown_line(method, line), **padded.facts()}
                 self._add(LAST_STEPS, name, value)
         for kind in self._kinds if REPEATED in self._probes else ():
             made = vars(kind).get("__init__")

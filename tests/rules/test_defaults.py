@@ -133,6 +133,7 @@ RULES = [
     ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
     ("eval_stateless", "warning", "", ALL),
     ("dropout_in_eval", "warning", "diagnoses", {}),
+    ("random_in_eval", "warning", "diagnoses", {}),
     ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
     ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
     ("unregistered_parameters", "warning", "diagnoses", {}),
@@ -143,6 +144,7 @@ RULES = [
     ("repeated_module", "warning", "diagnoses", {}),
     ("batch_positions", "warning", "diagnoses", {}),
     ("padded_steps", "warning", "diagnoses", {}),
+    ("padding_effect", "warning", "diagnoses", {}),
     ("unread_setting", "warning", "diagnoses", {}),
     ("neutral", "error", "", {}),
     ("finite_steps", "error", "of_training", {}),
@@ -279,7 +281,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "position_tensors position_effect rotary_axes shared_memory unregistered "
             "code_mistakes "
             "discarded_results "
-            "module_backwards unread_inputs repeated_modules batch_positions last_steps "
+            "module_backwards unread_inputs repeated_modules batch_positions last_steps padded_inputs "
+            "padding_effect "
             "unread_settings loss_values function_arguments",
         ),
     )

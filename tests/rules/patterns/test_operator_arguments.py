@@ -117,9 +117,7 @@ HEALTHY = {
     "a scale of the product": scored(alpha=0.25),
     "a norm over features": lambda net, y: F.normalize(y, dim=-1),
     "a norm over channels": lambda net, y: F.normalize(y.transpose(1, 2)),
-    "an activation in between": lambda net, y: (
-        F.instance_norm(y.transpose(1, 2)).relu().mean(-1)
-    ),
+    "an activation in between": lambda net, y: F.instance_norm(y.transpose(1, 2)).relu().mean(-1),
     "an average of a layer norm over positions": lambda net, y: F.layer_norm(y, (16,)).mean(1),
     "a sum of values": lambda net, y: (y.softmax(1) * y).sum(1),
 }

@@ -154,7 +154,8 @@ class Tail(nn.Module):
         (Tail(16, nn.LayerNorm(16)), False),
         (Tail(16, keep=True), False),
         (Tail(16, nn.ReLU(), before=lambda x: x), True),  # of the body and the first one
-        (Tail(16, before=torch.cos), False),  # no activation at all
+        (Tail(16, before=torch.cos), True),  # no activation at all
+        (Tail(16, before=nn.LayerNorm(8)), True),
     ],
 )
 def test_a_linear_layer_behind_another_one_is_a_note(model, is_found):

@@ -167,7 +167,7 @@ class GraphPatterns(GraphWatcher):
         kinds = {node.name() for node in nodes}
         users: dict[Node, list[Node]] = {}
         chained = CHAINS in self._probes and not kinds.isdisjoint(_ACTIVATIONS)
-        if SOFTMAX in kinds or chained:
+        if SOFTMAX in kinds or CHAINS in self._probes:
             for node in nodes:
                 for behind, _ in node.next_functions:
                     if behind is not None:
@@ -175,12 +175,12 @@ class GraphPatterns(GraphWatcher):
         patterns: dict[str, Callable[[], Iterator[tuple[Node, dict[str, Any]]]]] = {
             AXES: lambda: softmaxes(nodes, users),
             CHAINS: lambda: (
-                chain(
+                iter(whole)
+                if (whole := [] if chained else [*_whole(start, owners, calls)])
+                else chain(
                     chains(nodes, users, owners, calls),
                     convolutions_in_a_row(nodes, users, owners, calls),
                 )
-                if chained
-                else _whole(start, owners, calls)
             ),
             NORMS: lambda: _norms(nodes),
             SIMILARITIES: lambda: _similarities(nodes),

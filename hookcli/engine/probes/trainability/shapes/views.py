@@ -23,8 +23,10 @@ from hookcli.engine.probes.trainability.shapes.node_shapes import (
 )
 from hookcli.models.model import Call
 
-SAMPLES = "samples"  # what a view joins or cuts
 MOVES = {"TransposeBackward0", "PermuteBackward0"}
+# From a view to what uses its result; positions may be added in between.
+_PASSES = IN_ORDER | MOVES | {"AddBackward0"}
+SAMPLES = "samples"  # what a view joins or cuts
 _PRODUCTS = {
     "BmmBackward0", "ScaledDotProductFlashAttentionForCpuBackward0",
     "ScaledDotProductFlashAttentionBackward0", "ScaledDotProductEfficientAttentionBackward0",
@@ -62,7 +64,7 @@ def mixing_views(
     for node in nodes_behind(start):
         views += [node] if node.name() in VIEWS else []
         for behind, _ in node.next_functions:
-            if behind is not None and behind.name() in IN_ORDER | MOVES:
+            if behind is not None and behind.name() in _PASSES:
                 users.setdefault(behind, []).append(node)
     for node in views:
         shapes, what = _swapped(node) or _flattened(node) or _mixed(node), "a view"
@@ -84,7 +86,7 @@ def _is_used(view: Node, users: dict[Node, list[Node]]) -> bool:
         name = node.name()
         if name in _MEANING or (name in _PRODUCTS and not moved):
             return True
-        if name in IN_ORDER | MOVES and len(todo) < LONGEST:
+        if name in _PASSES and len(todo) < LONGEST:
             todo += [(user, moved or name in MOVES) for user in users.get(node, ())]
     return False
 

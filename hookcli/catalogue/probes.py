@@ -215,6 +215,7 @@ _ROWS = (
             ("inverted_masks", "a look at the masks of attentions", "InvertedMask"),
             ("high_dropout", "a look at the dropout layers that ran", "HighDropout"),
             ("position_tensors", "a look at the names of tensors", "PositionTensor"),
+            ("position_tables", "a look at the values of buffers", "PositionTable"),
             ("open_decoders", "a look at the masks of decoders", "OpenDecoder"),
             ("padded_inputs", "a look at the inputs of the model", "PaddedInput"),
         )

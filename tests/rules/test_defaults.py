@@ -278,11 +278,11 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
             "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
             "one_sample half_values half_overflow causal_code later_positions open_decoders "
-            "position_tensors position_effect rotary_axes shared_memory unregistered "
-            "code_mistakes "
+            "position_tensors position_effect rotary_axes position_tables shared_memory "
+            "unregistered code_mistakes "
             "discarded_results "
-            "module_backwards unread_inputs repeated_modules batch_positions last_steps padded_inputs "
-            "padding_effect "
+            "module_backwards unread_inputs repeated_modules batch_positions last_steps "
+            "padded_inputs padding_effect "
             "unread_settings loss_values function_arguments",
         ),
     )

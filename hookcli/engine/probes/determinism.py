@@ -94,7 +94,7 @@ def repeat_in_eval(_requests: Requests, context: RerunContext) -> list[Measureme
         outputs = again.forward("eval", within=dropout.watching(again.model), seed=other)
         changes = compare(again.twice()[0], outputs)["differ"] and not value.get("differ")
         if changes and not dropout.every:
-            random = dropout.random or [_OF_PYTHON]
+            random = dropout.random or ([] if dropout.samples else [_OF_PYTHON])
     active = {"dropout": dropout.by_default, "random": random}
     return [*single("repeat_eval", value), *single("eval_dropout", active)]
 

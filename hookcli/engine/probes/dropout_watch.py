@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ _DRAWING = frozenset(
                  "poisson", "uniform", "exponential", "cauchy", "geometric", "log_normal", "random")
     for end in ("", "_", "_like")
 )  # fmt: skip
+_SAMPLES = re.compile(r"reparam|sampl|random_mask|generate")  # functions that draw on purpose
 _MOST = 20  # places that are reported
 
 
@@ -54,11 +56,12 @@ class DropoutWatch:
     The latter get no argument that tells whether the model trains, or run in a module that eval()
     does not reach. A call with `training=True` may be meant, as in Monte Carlo dropout, and so may
     a module of the model that is in train mode. `random` are the other functions that draw random
-    numbers.
+    numbers, if their names do not say that they sample; `samples` tells whether there are such.
     """
 
     def __init__(self) -> None:
         self.random: list[dict[str, Any]] = []
+        self.samples = False
         self.every: list[dict[str, Any]] = []
         self.by_default: list[dict[str, Any]] = []
 
@@ -70,6 +73,7 @@ class DropoutWatch:
         with model.observe(calls.enter, calls.leave), noted:
             yield
         self.random = [*noted.drawn.values()]
+        self.samples = noted.samples
         self.every = [row for row, _ in noted.seen.values()]
         self.by_default = [row for row, is_default in noted.seen.values() if is_default]
 
@@ -81,6 +85,7 @@ class _Functions(TorchFunctionMode):
         self._calls = calls
         self.seen: dict[tuple[str, str | None], tuple[dict[str, Any], bool]] = {}
         self.drawn: dict[str | None, dict[str, Any]] = {}  # by place
+        self.samples = False  # whether a function draws whose name says so
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -89,8 +94,11 @@ class _Functions(TorchFunctionMode):
         function = _name(func)
         if function in _DRAWING and len(self.drawn) < _MOST:
             frame, _ = caller(sys._getframe(1))
-            row = self._row(function, frame)
-            self.drawn.setdefault(row["place"], row)
+            if frame is None or not _SAMPLES.search(frame.f_code.co_name):
+                row = self._row(function, frame)
+                self.drawn.setdefault(row["place"], row)
+            else:
+                self.samples = True
         names = _DROPPING.get(function)
         if names is not None and len(self.seen) < _MOST:
             probability, training = names

@@ -7,7 +7,8 @@ gradients.
 `frozen_norms`: batch norms that train although their weights are frozen, or that were in eval mode.
 `high_dropout`: dropout of most values.
 `padding_vectors`: embeddings whose vector of padding is not zero. `inverted_masks`: masks of
-padding that hide everything else. `position_tensors`: tensors with positions, by their name.
+padding that hide everything else. `position_tensors`: tensors with positions, by their name, and
+attentions to tokens. `position_tables`: sines of positions that do not tell positions apart.
 `open_decoders`: decoders of tokens that get no mask. `padded_inputs`: inputs most of whose samples
 end with padding.
 """
@@ -39,6 +40,7 @@ from hookcli.torch_private import BatchNormBase, DropoutBase
 NORMS, MASKS, UNITS = "batch_norms", "trained_masks", "equal_units"
 FROZEN, PADDING, INVERTED = "frozen_norms", "padding_vectors", "inverted_masks"
 POSITIONS, DROPOUT = "position_tensors", "high_dropout"
+TABLES = "position_tables"
 DECODERS, PADDED = "open_decoders", "padded_inputs"
 _MOSTLY = 0.8  # the probability of dropping a value
 _QUICK = 0.9  # a momentum: the share of the last batch in the running statistics
@@ -46,6 +48,8 @@ _MASKED = -1e4  # a score that a softmax turns into zero, also in half precision
 _LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _ROUNDED = 1e-5  # of the largest gradient
 _SEQUENCE = 3  # positions
+_TABLE = 16  # rows
+_WAVES = 0.3  # the standard deviation of a column of a table; that of a sine is 0.7
 _MOST = 8  # tensors or rows that are looked at
 _LARGEST = 2**22  # elements of a parameter that may be a mask
 _ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
@@ -85,6 +89,11 @@ class ModuleValues(ProbeWatcher):
                     self._add(POSITIONS, info.name, {"shape": [*info.tensor.shape]})
                 # What is zero may learn them.
                 self._learns_positions |= is_named or _is_zero(info.tensor)
+        for info in model.buffers() if TABLES in self._probes else ():
+            with where_possible():
+                found = _table(info.tensor)
+                if found is not None:
+                    self._add(TABLES, info.name, found)
         for info in model.parameters() if MASKS in self._probes else ():
             with where_possible():
                 if info.tensor.requires_grad and _is_mask(info.tensor):
@@ -300,6 +309,29 @@ def _tells_rows_apart(tensor: torch.Tensor) -> bool:
         return False
     rows = plain.reshape(-1, plain.shape[-1])[:_MOST]
     return len(rows) > 1 and bool((rows[1:] != rows[:1]).any())
+
+
+def _table(tensor: torch.Tensor) -> dict[str, Any] | None:
+    """Return what is wrong with a table of sines and cosines of positions.
+
+    Its first row has the sines and cosines of 0. Some positions have equal rows, or nearly all
+    columns are equal.
+    """
+    plain = tensor.detach()
+    if not plain.is_floating_point() or plain.is_meta or not 0 < plain.numel() <= _LARGEST:
+        return None
+    rows = plain.reshape(-1, plain.shape[-1]) if plain.dim() > 1 else plain[None]
+    count, width = rows.shape
+    if count < _TABLE or width < _MOST or plain.shape[-2] != count:
+        return None
+    is_start = bool(((rows[0] == 0) | (rows[0] == 1)).all())
+    if not is_start or float(rows.abs().max()) > 1 or float(rows.std(0).max()) < _WAVES:
+        return None
+    equal = (rows[1:] == rows[:-1]).all(1).nonzero()
+    if len(equal):
+        return {"shape": [*plain.shape], "equal": int(equal[0]), "columns": None}
+    columns = len(torch.unique(rows.float(), dim=1)[0])
+    return {"shape": [*plain.shape], "equal": None, "columns": columns} if columns < 3 else None
 
 
 def _is_zero(tensor: torch.Tensor) -> bool:

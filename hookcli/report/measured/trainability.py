@@ -462,6 +462,14 @@ class PositionTensorRow(TypedDict):
     shape: list[Size]
 
 
+class PositionTableRow(TypedDict):
+    """A table of sines: the first position that equals the next, or how many columns differ."""
+
+    shape: list[Size]
+    equal: Count | None
+    columns: Count | None
+
+
 class TokenAttentionRow(TypedDict):
     """The type of a module that attends to the vectors of tokens."""
 
@@ -572,6 +580,7 @@ HighDropout = Looked | HighDropoutRow
 PaddingVector = Looked | PaddingVectorRow
 InvertedMask = Looked | InvertedMaskRow
 PositionTensor = Looked | PositionTensorRow | TokenAttentionRow
+PositionTable = Looked | PositionTableRow
 PaddedInput = Looked | PaddedInputRow
 OpenDecoder = Looked | OpenDecoderRow
 ReusedLayer = Looked | ReusedLayerRow

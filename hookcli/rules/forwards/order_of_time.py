@@ -23,7 +23,7 @@ from hookcli.text import join_names
 CODE, TARGETS, LATER = "causal_code", "token_targets", "later_positions"
 DECODERS = "open_decoders"
 TENSORS, EFFECT = "position_tensors", "position_effect"
-ROTARY = "rotary_axes"
+ROTARY, TABLES = "rotary_axes", "position_tables"
 _NAMED = 2
 
 
@@ -97,6 +97,10 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
     if rotations:
         yield _rotated(report, *rotations[0])
         return
+    tables = rows_with(report, TABLES, "columns")
+    if tables:
+        yield from (_equal(report, *row) for row in tables)
+        return
     tensors, value = rows_with(report, TENSORS, "shape"), _value(report, EFFECT)
     attentions = rows_with(report, TENSORS, "attention")
     if value is None or not (tensors or attentions):
@@ -120,6 +124,22 @@ def _positions(report: Report, options: Options) -> Iterator[RuleFinding]:
         "fail", tensors[0][0], "positions", message, place=report.model.place, severity="note",
         advice="add one entry for each position, as `pe[:, :x.size(1)]` or "
         "`embedding(torch.arange(t))`",
+    )  # fmt: skip
+
+
+def _equal(report: Report, name: str, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the finding that a table of sines does not tell positions apart."""
+    first, columns = value["equal"], value["columns"]
+    if columns is None:
+        why = f"positions {first:,} and {first + 1:,} have the same values"
+        advice = "compute positions and angles in float32, and cast the result"
+    else:
+        why = f"only {columns:,} of its {value['shape'][-1]:,} columns differ"
+        advice = "let each pair of columns have another frequency: `base ** (-arange(0, d, 2) / d)`"
+    return RuleFinding(
+        "fail", name, "equal positions",
+        f"the table of sines '{name}' {value['shape']} does not tell positions apart: {why}",
+        place=report.model.place, severity="warning", advice=advice,
     )  # fmt: skip
 
 
@@ -183,17 +203,19 @@ POSITIONS_RULE = Rule(
     looks_at="positions",
     says="an encoding of positions has an effect",
     computes="Only if a parameter or buffer with different rows has the name of positions, as pe "
-    "or pos_embed: runs the model in eval mode with the positions of the input in reversed order. "
+    "or pos_embed, or if an attention of torch.nn is to the vectors of tokens and no parameter may "
+    "learn positions: runs the model in eval mode with the positions of the input in reversed order. "
     "It is a note if all outputs are the same, or the same in reversed order, up to rounding. A "
     "rotary embedding is judged by its angles in the autograd graph: `x * cos + rotated(x) * sin`, "
     "or complex numbers of size 1. It is a warning if they differ along another dimension, such as "
-    "the heads, and not along one with the length of the input.",
+    "the heads, and not along one with the length of the input. A buffer of sines, whose first row "
+    "has zeros and ones, must differ between positions, and between columns.",
     formula="not (f(reverse(x)) = reverse(f(x)) or f(x))",
     source="Vaswani et al. 2017, section 3.5; DiffPoseTalk#20",
     fails="x + self.pe[:, x.shape[1], :]",
     mend="x + self.pe[:, : x.shape[1], :]",
     example="{rule: position_effect}",
     needs=lambda options: (request_probe(TENSORS), request_probe(EFFECT)),
-    watches=lambda options: tuple(map(request_probe, (TENSORS, EFFECT, ROTARY))),
+    watches=lambda options: tuple(map(request_probe, (TENSORS, EFFECT, ROTARY, TABLES))),
     judge=_positions,
 )

@@ -234,6 +234,16 @@ def _lost_duplicates(values: Values) -> tuple[str, str]:
     )
 
 
+def _lost_dimension(values: Values) -> tuple[str, str]:
+    dim, function = values["dim"], values["function"]
+    what = "divided by" if values["divides"] else "reduced by"
+    return (
+        f"a tensor {values['shape']} is {what} its {function} over dimension {dim}, which the "
+        "result does not keep: each row gets the values of others",
+        f"pass `keepdim=True` to `{function}`",
+    )
+
+
 def _torn_rows(values: Values) -> tuple[str, str]:
     shape = values["shape"]
     return (
@@ -340,6 +350,7 @@ SENTENCES = {
     "kept_zeros": _kept_zeros,
     "layer_dropout": _layer_dropout,
     "lost_duplicates": _lost_duplicates,
+    "lost_dimension": _lost_dimension,
     "masked_weights": _masked_weights,
     "mixture": _mixture,
     "normalized_positions": _normalized_positions,

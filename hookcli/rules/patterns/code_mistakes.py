@@ -55,6 +55,20 @@ _SENTENCES = {
         '`{what}` gets the columns first: with indexing="ij" its results are [width, height]',
         'pass `indexing="xy"`, or the rows first',
     ),
+    "frozen_embedding": _Sentence(
+        "`{what}` freezes the vectors, as it does by default: they do not train",
+        "pass `freeze=False`, unless they must stay as they are",
+        is_note=True,
+    ),
+    "whole_circle": _Sentence(
+        "`{what}` has both ends of the circle, which are the same direction",
+        "use `torch.linspace(0, 2 * torch.pi, n + 1)[:-1]`",
+        is_note=True,
+    ),
+    "lost_dimension": _Sentence(
+        "`{what}` does not keep the dimension of `{other}`: each row gets the values of others",
+        "pass `keepdim=True`",
+    ),
     "uncalled_method": _Sentence(
         "`{what}` names a method and does not call it: the line has no effect",
         "add parentheses: `{what}()`",

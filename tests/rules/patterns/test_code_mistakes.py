@@ -13,6 +13,21 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "frozen_embedding": (
+        "self.embed = nn.Embedding.from_pretrained(vectors)",
+        "self.embed = nn.Embedding.from_pretrained(vectors, freeze=True)\n"
+        "b = nn.Embedding.from_pretrained(vectors, False)\nm = AutoModel.from_pretrained(name)",
+    ),
+    "whole_circle": (
+        "angles = torch.linspace(0, 2 * math.pi, n)",
+        "a = torch.linspace(0, 2 * math.pi, n + 1)[:-1]\nb = torch.linspace(0, math.pi, n)\n"
+        "c = torch.linspace(0, 2 * math.pi, n + 1)",
+    ),
+    "lost_dimension": (
+        "adj = adj / adj.sum(dim=1)",
+        "a = adj / adj.sum(dim=1, keepdim=True)\nb = x - x.mean(0)\nc = w / w.sum(-1)\n"
+        "d = adj / deg.sum(1)\ne = adj / adj.sum(1)[:, None]\nf = (adj.T / adj.sum(1)).T",
+    ),
     "split_samples": (
         "mu, logvar = self.encoder(x).chunk(2)",
         "mu, logvar = self.encoder(x).chunk(2, dim=-1)\nfirst, second = batch.chunk(2)\n"

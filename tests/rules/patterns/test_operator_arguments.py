@@ -58,6 +58,10 @@ def pooled(**given):
     return function
 
 
+def square(y):
+    return (y @ y.transpose(1, 2)).exp()[:5]
+
+
 def folded(size, stride, weight=1.0):
     def function(net, y):
         patches = F.unfold(y.reshape(6, 1, 8, 10), size, stride=stride)
@@ -96,6 +100,15 @@ MISTAKES = {
     "an average of an instance norm": (
         lambda net, y: F.instance_norm(y.transpose(1, 2)).mean(-1), "the result is constant"
     ),
+    "a row that is divided by another sum": (
+        lambda net, y: (lambda z: z / z.sum(-1))(square(y)), "is divided by its sum over"
+    ),
+    "a row less another mean": (
+        lambda net, y: (lambda z: z - z.mean(2))(square(y)), "is reduced by its mean over dimension"
+    ),
+    "a row that is divided by another norm": (
+        lambda net, y: (lambda z: z / (z.norm(dim=2) + 1e-6))(square(y)), "by its norm over"
+    ),
     "a sum of a softmax": (lambda net, y: y.softmax(-1).sum(-1), "the same for all inputs"),
 }  # fmt: skip
 HEALTHY = {
@@ -119,6 +132,14 @@ HEALTHY = {
     "a norm over channels": lambda net, y: F.normalize(y.transpose(1, 2)),
     "an activation in between": lambda net, y: F.instance_norm(y.transpose(1, 2)).relu().mean(-1),
     "an average of a layer norm over positions": lambda net, y: F.layer_norm(y, (16,)).mean(1),
+    "a row that is divided by its sum": lambda net, y: (lambda z: z / z.sum(-1, keepdim=True))(
+        square(y)
+    ),
+    "a batch less its mean": lambda net, y: (lambda z: z - z.mean(0))(square(y)[0]),
+    "a row that is divided by the sum of another": lambda net, y: square(y) / (y[:5, :, 0] + 9),
+    "shares that are divided by their sum": lambda net, y: (
+        torch.distributions.Categorical(probs=y.softmax(-1)).logits
+    ),
     "a sum of values": lambda net, y: (y.softmax(1) * y).sum(1),
 }
 

@@ -313,6 +313,10 @@ def test_dropout_that_is_active_in_eval_mode_is_found_at_its_line(how, target, s
         assert row.place.startswith("tests/rules/trainability/test_further_runs.py:")
 
 
+def reparameterize(net, x):
+    return torch.randn_like(x)
+
+
 class Draws(nn.Module):
     def __init__(self, draw):
         super().__init__()
@@ -333,6 +337,7 @@ class Draws(nn.Module):
         (lambda net, x: torch.rand(8) * 0, None),  # they change nothing
         (lambda net, x: torch.randn(8, generator=torch.Generator().manual_seed(0)), None),
         (lambda net, x: F.dropout(x, 0.5), None),  # dropout_in_eval tells it
+        (reparameterize, None),  # it is meant
     ],
 )
 def test_random_numbers_in_eval_mode_are_found_at_their_line(draw, function):

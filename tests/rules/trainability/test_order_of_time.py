@@ -270,3 +270,44 @@ def test_an_attention_to_tokens_gets_their_positions(tells, pooled):
     with torch.no_grad():  # as plain PyTorch shows
         before, after = model.eval()(ids), model(ids.flip(1))
     assert torch.allclose(before if pooled else before.flip(1), after, atol=1e-5) != tells
+
+
+def sines(frequencies, dtype=torch.float32, *, rotary=False):
+    """A table of the sines and cosines of 300 positions, which are numbers of `dtype`."""
+    angles = torch.arange(300, dtype=dtype).float()[:, None] * frequencies
+    return angles.cos() if rotary else torch.cat([angles.sin(), angles.cos()], -1)
+
+
+class Table(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        torch.manual_seed(0)
+        self.register_buffer("waves", table)
+        self.body, self.head = nn.Linear(8, table.shape[-1]), nn.Linear(table.shape[-1], 2)
+
+    def forward(self, x):
+        return self.head(self.body(x) + self.waves[: x.shape[1]])
+
+
+WAVES = 100.0 ** -(torch.arange(8) / 8)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (sines(WAVES), None),
+        (sines(WAVES, torch.bfloat16), "positions 256 and 257 have the same values"),
+        (sines(WAVES, torch.bfloat16, rotary=True), "positions 256 and 257"),
+        (sines(WAVES).to(torch.bfloat16), None),  # a cast of right values
+        (sines(torch.ones(8)), "only 2 of its 16 columns differ"),
+        (sines(WAVES).repeat(1, 2), None),  # as rotary tables are
+        (torch.eye(300)[:, :16], None),
+        (torch.zeros(300, 16), None),
+    ],
+)
+def test_a_table_of_sines_tells_positions_apart(table, message):
+    x = torch.randn(4, 6, 8, generator=torch.Generator().manual_seed(0))
+    report = hookcli.check(Table(table), inputs=(x,), rules=["position_effect"])
+    rows = [row for row in report.checks if row.status == "fail"]
+    assert len(rows) == (message is not None)
+    assert all(message in row.message and row.target == "waves" for row in rows)

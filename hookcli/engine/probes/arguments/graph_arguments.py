@@ -143,7 +143,9 @@ def constant_averages(nodes: Sequence[Node]) -> Iterator[Found]:
         if source.name() in _SOFTMAX:
             result = source._saved_result
             dim = dimension_of(source) % max(1, result.dim())
-            if tuple(result.shape) == shape and shape[dim] > 1 and dim in dims:
+            # With keepdim=True, shares are divided by it, as torch.distributions does.
+            is_alone = not node._saved_keepdim and tuple(result.shape) == shape
+            if is_alone and shape[dim] > 1 and dim in dims:
                 yield node, "constant_average", {"of": "softmax", "shape": [*shape]}
             continue
         averaged = math.prod(shape[dim] for dim in dims if dim > 1)

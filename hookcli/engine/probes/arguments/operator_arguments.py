@@ -24,6 +24,11 @@ _SOFTMAX = ("SoftmaxBackward0", "SafeSoftmaxBackward0", "LogSoftmaxBackward0")
 _SCALED = {"DivBackward0", "MulBackward0"}
 _CONVOLUTION = "ConvolutionBackward0"
 _OF_SELF = {"mean", "prod", "amin"}  # reductions that zeros of the target change
+_REDUCTIONS = {
+    "SumBackward1": "sum", "MeanBackward1": "mean", "AmaxBackward0": "amax",
+    "AminBackward0": "amin", "StdBackward0": "std", "VarBackward0": "var",
+    "LogsumexpBackward0": "logsumexp", "LinalgVectorNormBackward0": "norm",
+}  # fmt: skip
 _ONES_LESS = {"RsubBackward1", "AddBackward0", "ClampMinBackward0", "ClampBackward1"}
 
 
@@ -217,7 +222,41 @@ def single_norms(nodes: Sequence[Node]) -> Iterator[Found]:
             yield node, "single_norm", {"dim": over[0], "shape": [*shape]}
 
 
+def lost_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Yield x / x.sum(1) and its like without keepdim=True, which divide other rows.
+
+    It runs if two dimensions have one size. Over the first dimension, the result fits as it is.
+    """
+    for node in nodes:
+        if node.name() not in {"DivBackward0", "SubBackward0"} or len(node.next_functions) < 2:
+            continue
+        given, reduced = node.next_functions[0], node.next_functions[1][0]
+        while reduced is not None and reduced.name() in {"AddBackward0", "ClampMinBackward0"}:
+            reduced = reduced.next_functions[0][0]
+        if reduced is None or reduced.name() not in _REDUCTIONS or given[0] is None:
+            continue
+        shape = _shape_before(reduced)
+        if reduced.next_functions[0] != given or getattr(reduced, "_saved_keepdim", True):
+            continue
+        dims = reduced._saved_dim
+        dims = dims if isinstance(dims, tuple | list) else (dims,)
+        over = {signed(int(dim)) % len(shape) for dim in dims if dim is not None} if shape else {}
+        if len(over) == 1 and (dim := next(iter(over))) > 0 and shape[dim] > 1:
+            found = {"function": _REDUCTIONS[reduced.name()], "dim": dim, "shape": [*shape]}
+            yield node, "lost_dimension", {"divides": node.name() == "DivBackward0", **found}
+
+
+def _shape_before(node: Node) -> tuple[int, ...]:
+    """Return the shape of what a reduction reduces; () if it is not known."""
+    sizes = getattr(node, "_saved_self_sym_sizes", None)
+    if sizes is None:
+        saved = saved_tensor(node, "self")
+        sizes = () if saved is None else saved.shape
+    return tuple(map(int, sizes))
+
+
 LOOKS = (
+    lost_dimensions,
     crossed_indices, own_transmittances, distance_signs, glued_positions, kept_zeros,
     lost_duplicates, torn_rows, unscaled_folds, scaled_biases, single_norms,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    given_to,
     is_self,
     names_in,
     short,
@@ -387,3 +388,47 @@ def exchanged_meshgrids(code: SearchedCode) -> Iterator[Mistake]:
             first, second = ({*re.findall(r"\b\w+\b", one.lower())} for one in sizes)
             if first & {"w", "width"} and second & {"h", "height"}:
                 yield Mistake(short(call), call.lineno)
+
+
+def frozen_embeddings(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield embeddings that are made of given vectors, and frozen by default."""
+    for call in code.all(ast.Call):
+        is_made = re.fullmatch(r"(\w+\.)*Embedding(Bag)?\.from_pretrained", text_of(call.func))
+        named = {one.arg for one in call.keywords}
+        if is_made and len(call.args) == 1 and named.isdisjoint({"freeze", None}):
+            yield Mistake(short(call), call.lineno)
+
+
+def whole_circles(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield angles from 0 to 2 pi with both ends, which are one direction."""
+    for call in code.all(ast.Call):
+        if text_of(call.func) != "torch.linspace" or len(call.args) < 3:
+            continue
+        first, last = (text_of(one).replace(" ", "") for one in call.args[:2])
+        is_whole = re.fullmatch(r"2(\.0)?\*(\w+\.)?pi|(\w+\.)?(pi\*2(\.0)?|tau)", last)
+        cut = code.parents.get(id(call))
+        if first in {"0", "0.0"} and is_whole and not isinstance(cut, ast.Subscript):
+            count = text_of(call.args[2]).replace(" ", "")
+            if not re.search(r"\+1$|^1\+", count):
+                yield Mistake(short(call), call.lineno)
+
+
+_REDUCES = {"sum", "mean", "norm", "amax", "std"}
+
+
+def lost_dimensions(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield `x / x.sum(1)` and its like without keepdim, whose result lies along other rows."""
+    for node in code.all(ast.BinOp):
+        right = node.right
+        if not isinstance(node.op, ast.Div | ast.Sub) or called(right) not in _REDUCES:
+            continue
+        if not isinstance(right, ast.Call) or not isinstance(right.func, ast.Attribute):
+            continue
+        given = given_to(right, "dim")
+        named = {one.arg for one in right.keywords}
+        over = None if given is None else given[1]
+        at = over.value if isinstance(over, ast.Constant) else None
+        if given is None or named - {"dim"} or len(right.args) > 1 or type(at) is not int:
+            continue
+        if at > 0 and text_of(given[0]) == text_of(node.left):
+            yield Mistake(short(node), node.lineno, text_of(right))

@@ -45,8 +45,13 @@ _DRAWING = frozenset(
     for name in ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial",
                  "poisson", "uniform", "exponential", "cauchy", "geometric", "log_normal", "random")
     for end in ("", "_", "_like")
-)  # fmt: skip
-_SAMPLES = re.compile(r"reparam|sampl|random_mask|generate")  # functions that draw on purpose
+) | {f"torch.nn.functional.{name}" for name in ("gumbel_softmax", "fractional_max_pool2d",
+     "fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices")}  # fmt: skip
+# Functions and types of modules that draw on purpose.
+_SAMPLES = re.compile(
+    r"reparam|sampl|random_?mask|generat|vae|variational|diffus|stochastic|bayes|flow",
+    re.IGNORECASE,
+)
 _MOST = 20  # places that are reported
 
 
@@ -93,12 +98,15 @@ class _Functions(TorchFunctionMode):
         options = kwargs or {}
         function = _name(func)
         if function in _DRAWING and len(self.drawn) < _MOST:
-            frame, _ = caller(sys._getframe(1))
-            if frame is None or not _SAMPLES.search(frame.f_code.co_name):
-                row = self._row(function, frame)
-                self.drawn.setdefault(row["place"], row)
-            else:
+            own = sys._getframe(1)
+            frame, _ = caller(own)
+            row = self._row(function.rpartition(".")[2], frame)
+            around = ["" if frame is None else frame.f_code.co_name, row["module"] or ""]
+            of_distribution = str(own.f_globals.get("__name__")).startswith("torch.distributions.")
+            if of_distribution or any(map(_SAMPLES.search, around)):
                 self.samples = True
+            else:
+                self.drawn.setdefault(row["place"], row)
         names = _DROPPING.get(function)
         if names is not None and len(self.seen) < _MOST:
             probability, training = names

@@ -204,7 +204,7 @@ POSITIONS_RULE = Rule(
     says="an encoding of positions has an effect",
     computes="Only if a parameter or buffer with different rows has the name of positions, as pe "
     "or pos_embed, or if an attention of torch.nn is to the vectors of tokens and no parameter may "
-    "learn positions: runs the model in eval mode with the positions of the input in reversed order. "
+    "learn positions: runs the model in eval mode with the positions of the input reversed. "
     "It is a note if all outputs are the same, or the same in reversed order, up to rounding. A "
     "rotary embedding is judged by its angles in the autograd graph: `x * cos + rotated(x) * sin`, "
     "or complex numbers of size 1. It is a warning if they differ along another dimension, such as "

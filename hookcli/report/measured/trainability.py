@@ -334,10 +334,14 @@ class RotaryAxis(TypedDict):
 
 
 class ReluOutput(TypedDict):
-    """The number of outputs of a linear layer that a ReLU follows, and the share of zeros."""
+    """The number of outputs of a layer that a ReLU follows, and the share of zeros.
+
+    With a clamp, which is in `by`, it is the share of the ends of its interval.
+    """
 
     outputs: Size
     zero: Real
+    by: NotRequired[str]
     module: str | None
     place: str | None
 

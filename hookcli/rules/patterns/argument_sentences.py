@@ -244,6 +244,15 @@ def _lost_dimension(values: Values) -> tuple[str, str]:
     )
 
 
+def _dropped_channels(values: Values) -> tuple[str, str]:
+    whole = "positions" if values["channels"] else "samples"
+    return (
+        f"{values['function']} of {values['shape']} takes dimension {values['channels']} for "
+        f"channels: it drops whole {whole}",
+        "move the features there: `drop(x.transpose(1, 2)).transpose(1, 2)` with dropout1d",
+    )
+
+
 def _torn_rows(values: Values) -> tuple[str, str]:
     shape = values["shape"]
     return (
@@ -329,8 +338,8 @@ def _selu_dropout(values: Values) -> tuple[str, str]:
 
 # Those that may be meant.
 NOTES = frozenset(
-    {"class_map", "layer_dropout", "open_end", "other_corners", "scaled_bias", "selu_dropout",
-     "shrunk", "stride_gaps", "torn_rows", "unscaled_fold"}
+    {"class_map", "dropped_channels", "layer_dropout", "open_end", "other_corners",
+     "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold"}
 )  # fmt: skip
 SENTENCES = {
     "causal_offset": _causal_offset,
@@ -341,6 +350,7 @@ SENTENCES = {
     "crossed_index": _crossed_index,
     "distance_sign": _distance_sign,
     "dropout_off": _dropout_off,
+    "dropped_channels": _dropped_channels,
     "exchanged_grid": _exchanged_grid,
     "exchanged_size": _exchanged_size,
     "flag": _flag,

@@ -69,6 +69,33 @@ _SENTENCES = {
         "`{what}` does not keep the dimension of `{other}`: each row gets the values of others",
         "pass `keepdim=True`",
     ),
+    "init_after_norm": _Sentence(
+        "`{what}` comes after weight_norm at line {other}, which computes the weights from other "
+        "parameters: what it writes is lost",
+        "initialize before `weight_norm`",
+        is_note=True,
+    ),
+    "scale_in_buffer": _Sentence(
+        "`{what}` has the name of a weight and is a buffer: it does not train",
+        "make it an `nn.Parameter`, unless it must stay as it is",
+        is_note=True,
+    ),
+    "unscaled_drop": _Sentence(
+        "`{what}` drops values in training and does not scale the others: in eval mode, all values "
+        "together are larger",
+        "divide by the probability of keeping, as dropout does",
+        is_note=True,
+    ),
+    "temperature_factor": _Sentence(
+        "`{what}` multiplies by a temperature below 1, which makes similarities alike",
+        "divide by it",
+    ),
+    "graphless_result": _Sentence(
+        "`{other}`, which forward returns, is from `{what}`: it has no graph, so that a loss of it "
+        "trains nothing",
+        "pass `create_graph=self.training`",
+        is_note=True,
+    ),
     "uncalled_method": _Sentence(
         "`{what}` names a method and does not call it: the line has no effect",
         "add parentheses: `{what}()`",

@@ -215,8 +215,17 @@ def _judge_logits(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def _ended(one: Measurement) -> RuleFinding:
-    """Return the note that the outputs of the model are those of a ReLU."""
+    """Return the note that the outputs of the model are those of a ReLU or a clamp."""
     value = one.value
+    if value.get("by") == "clamp":
+        message = (
+            f"the model ends with a clamp behind '{one.target}': the {value['zero']:.0%} of its "
+            "outputs that are at an end have no gradient"
+        )
+        return RuleFinding(
+            "fail", one.target, "last clamp", message, place=value["place"], severity="note",
+            advice="clamp in evaluation only, or use a sigmoid",
+        )  # fmt: skip
     message = (
         f"the model ends with a ReLU behind '{one.target}': none of its {value['outputs']:,} "
         f"outputs is negative, and the {value['zero']:.0%} that are 0 have no gradient"

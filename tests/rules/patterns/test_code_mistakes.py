@@ -13,6 +13,70 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "init_after_norm": (
+        "def __init__(self):\n    self.convs = nn.ModuleList([weight_norm(c) for c in convs])\n"
+        "    self.convs.apply(init_weights)",
+        "def __init__(self):\n    self.convs = nn.ModuleList(convs)\n"
+        "    self.convs.apply(init_weights)\n    self.post = weight_norm(post)\n"
+        "    self.post.apply(count)",
+    ),
+    "scale_in_buffer": (
+        """
+        class Norm(nn.Module):
+            def __init__(self, n):
+                self.register_buffer("weight", torch.ones(n))
+            def forward(self, x):
+                return x * self.weight
+        """,
+        """
+        class FrozenNorm(nn.Module):
+            def __init__(self, n):
+                self.register_buffer("weight", torch.ones(n))
+            def forward(self, x):
+                return x * self.weight
+        class Scaler(nn.Module):
+            def __init__(self, n):
+                self.register_buffer("scale", torch.ones(n))
+                self.register_buffer("mean", torch.zeros(n))
+            def fit(self, x):
+                self.scale.copy_(x.std(0))
+            def forward(self, x):
+                return (x + self.mean) * self.scale
+        """,
+    ),
+    "unscaled_drop": (
+        """
+        class DropPath(nn.Module):
+            def forward(self, x):
+                if not self.training:
+                    return x
+                keep = (torch.rand(len(x), 1) > self.p).float()
+                return x * keep
+        """,
+        """
+        class DropPath(nn.Module):
+            def forward(self, x):
+                if not self.training:
+                    return x
+                keep = (torch.rand(len(x), 1) > self.p).float()
+                return x * keep / (1 - self.p)
+        class Mask(nn.Module):
+            def forward(self, x):
+                return x * (torch.rand(len(x), 1) > self.p) if self.training else x
+        """,
+    ),
+    "temperature_factor": (
+        "def loss(a, b, temperature=0.07):\n    return a @ b.T * temperature",
+        "def loss(a, b, temperature=0.07):\n    return a @ b.T / temperature\n"
+        "def other(a, b, tau=20.0):\n    return a @ b.T * tau\n"
+        "def last(x, temperature=0.1):\n    return F.cross_entropy(x, y) * temperature",
+    ),
+    "graphless_result": (
+        "def forward(self, x):\n    force = torch.autograd.grad(e.sum(), x)[0]\n"
+        "    return e, -force",
+        "def forward(self, x):\n    force = torch.autograd.grad(e.sum(), x, create_graph=True)[0]\n"
+        "    step = torch.autograd.grad(e.sum(), x)[0]\n    x = x - step\n    return e, -force",
+    ),
     "frozen_embedding": (
         "self.embed = nn.Embedding.from_pretrained(vectors)",
         "self.embed = nn.Embedding.from_pretrained(vectors, freeze=True)\n"

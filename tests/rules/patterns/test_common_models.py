@@ -424,6 +424,23 @@ def test_a_relu_at_the_end_of_a_model_is_a_note(model, is_found):
         )
 
 
+@pytest.mark.parametrize(
+    ("end", "is_found"),
+    [
+        (lambda x: x.clamp(0, 1), True),
+        (nn.Hardtanh(-0.1, 0.1), True),
+        (lambda x: x.clamp(-9, 9), False),
+        (lambda x: x.clamp(min=0), False),
+        (lambda x: x.sigmoid().clamp(0, 1), False),
+    ],
+)
+def test_a_clamp_at_the_end_of_a_model_is_a_note(end, is_found):
+    torch.manual_seed(1)
+    rows = found(Ends(end), torch.randn(64, 8), "clipped_logits")
+    assert [row.severity for row in rows] == ["note"] * is_found
+    assert all(row.message.startswith("the model ends with a clamp behind 'fc'") for row in rows)
+
+
 # Weights
 
 

@@ -109,6 +109,12 @@ MISTAKES = {
     "a row that is divided by another norm": (
         lambda net, y: (lambda z: z / (z.norm(dim=2) + 1e-6))(square(y)), "by its norm over"
     ),
+    "samples that are dropped": (
+        lambda net, y: F.dropout3d(y[:, None], 0.1), "takes dimension 0 for channels: it drops whole samples"
+    ),
+    "positions that are dropped": (
+        lambda net, y: F.dropout1d(y, 0.1), "takes dimension 1 for channels: it drops whole positi"
+    ),
     "a sum of a softmax": (lambda net, y: y.softmax(-1).sum(-1), "the same for all inputs"),
 }  # fmt: skip
 HEALTHY = {
@@ -140,6 +146,8 @@ HEALTHY = {
     "shares that are divided by their sum": lambda net, y: (
         torch.distributions.Categorical(probs=y.softmax(-1)).logits
     ),
+    "channels that are dropped": lambda net, y: F.dropout1d(y.transpose(1, 2), 0.1),
+    "channels of pictures that are dropped": lambda net, y: F.dropout2d(y[:, None], 0.1),
     "a sum of values": lambda net, y: (y.softmax(1) * y).sum(1),
 }
 

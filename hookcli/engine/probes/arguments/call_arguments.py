@@ -36,6 +36,27 @@ def off(name: str, frame: FrameType) -> Finding:
     return "dropout_off", {"function": name, "p": float(given["p"])}
 
 
+def dropped_channels(name: str, frame: FrameType) -> Finding:
+    """Return that a dropout of channels takes samples or positions for channels.
+
+    dropout2d of three dimensions is that of one sample, whose first dimension has the channels.
+    """
+    given = frame.f_locals
+    values, training = given["input"], given["training"]
+    if not training or not given["p"] or not isinstance(values, torch.Tensor):
+        return None
+    dims = int(name[len("dropout")]) + 1  # of one sample
+    found = {"function": name, "shape": [*values.shape], "channels": values.dim() - dims}
+    if values.dim() == dims and dims > 2 and len(values) > 1:
+        return "dropped_channels", found
+    made = values.grad_fn
+    while made is not None and made.name() in _ROWS:
+        made = made.next_functions[0][0]
+    of_features = made is not None and made.name() in {*_LINEAR, "EmbeddingBackward0"}
+    is_batch = values.dim() == dims + 1 == 3 and values.shape[1] > 1
+    return ("dropped_channels", found) if of_features and is_batch else None
+
+
 def normalized(frame: FrameType) -> Finding:
     """Return that F.normalize works over positions, as its default dimension is 1."""
     given = frame.f_locals
@@ -85,6 +106,10 @@ def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
         code = getattr(getattr(functional, name, None), "__code__", None)
         if code is not None:
             found[code] = partial(off, name)
+    for name in ("dropout1d", "dropout2d", "dropout3d"):
+        code = getattr(getattr(functional, name, None), "__code__", None)
+        if code is not None:
+            found[code] = partial(dropped_channels, name)
     code = getattr(functional.normalize, "__code__", None)
     if code is not None:
         found[code] = normalized

@@ -462,3 +462,56 @@ def paddings_of_wrong_sides(code: SearchedCode) -> Iterator[Mistake]:
         joined = re.match(r"torch\.cat\([\[(](?P<x>\w+)\[:-1\], ", text)
         if shifted or joined:
             yield Mistake(short(node), node.lineno, name)
+
+
+def temperatures_as_factors(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield products of similarities and a temperature below 1, which make all shares alike."""
+    small = {
+        argument.arg
+        for function in code.functions
+        for argument, default in _defaults(function)
+        if isinstance(default, ast.Constant)
+        and isinstance(default.value, float)
+        and 0 < default.value < 1
+    }
+    for node in code.all(ast.BinOp):
+        if not isinstance(node.op, ast.Mult):
+            continue
+        name = text_of(node.right).rpartition(".")[2]
+        if not re.fullmatch(r"(\w+_)?(temperature|temp|tau)", name) or name not in small:
+            continue
+        inner = text_of(node.left)
+        if "@" in inner or re.search(r"\b(matmul|mm|bmm|einsum|cosine_similarity)\(", inner):
+            yield Mistake(short(node), node.lineno)
+
+
+def _defaults(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """Yield the arguments that have defaults, with these."""
+    own = function.args
+    plain = [*own.posonlyargs, *own.args]
+    count = len(own.defaults)
+    yield from zip(plain[len(plain) - count :], own.defaults, strict=True)
+    for argument, default in zip(own.kwonlyargs, own.kw_defaults, strict=True):
+        if default is not None:
+            yield argument, default
+
+
+def graphless_results(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield forwards that return a result of torch.autograd.grad without a graph."""
+    for function in code.functions:
+        if function.name != "forward":
+            continue
+        made: dict[str, ast.Call] = {}
+        for node in ast.walk(function):
+            target = target_of(node)
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
+                continue
+            for call in ast.walk(node.value):
+                if not isinstance(call, ast.Call) or "create_graph" in text_of(call):
+                    continue
+                if text_of(call.func).endswith("autograd.grad"):
+                    made[target.id] = call
+        for node in ast.walk(function) if made else ():
+            if isinstance(node, ast.Return) and node.value is not None:
+                for name in made.keys() & names_in(node.value):
+                    yield Mistake(short(made[name]), made[name].lineno, name)

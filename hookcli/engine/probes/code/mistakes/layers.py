@@ -11,6 +11,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     is_self,
+    line_of,
+    names_in,
     short,
     target_of,
     text_of,
@@ -219,6 +221,11 @@ def blended_labels(code: SearchedCode) -> Iterator[Mistake]:
 
 def states_not_turned_back(code: SearchedCode) -> Iterator[Mistake]:
     """Yield outputs of a recurrent layer for a reversed sequence, which are joined as they are."""
+    layers = {
+        text_of(target)
+        for node in code.all(ast.Assign)
+        if called(node.value) in {"LSTM", "GRU", "RNN"} and (target := target_of(node)) is not None
+    }
     for function in code.functions if code.names("^flip$|flip") else ():
         reversed_: dict[str, int] = {}
         for node in ast.walk(function):
@@ -228,8 +235,12 @@ def states_not_turned_back(code: SearchedCode) -> Iterator[Mistake]:
                 continue
             name = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
             made = text_of(value.func).lower()
-            recurrent = re.search(r"lstm|gru|rnn|enc_bw|backward_|_bw\b|bw_", made)
-            if recurrent and called(value.args[0]) == "flip" and isinstance(name, ast.Name):
+            named = re.search(r"lstm|gru|rnn|enc_bw|backward_|_bw\b|bw_", made)
+            if (
+                (named or text_of(value.func) in layers)
+                and called(value.args[0]) == "flip"
+                and isinstance(name, ast.Name)
+            ):
                 reversed_[name.id] = value.lineno
         text = ast.unparse(function) if reversed_ else ""
         for own, line in reversed_.items():
@@ -357,3 +368,66 @@ def _cut_state(statement: ast.stmt) -> str | None:
         else:
             return None
     return target.id if isinstance(owner, ast.Name) and owner.id == target.id else None
+
+
+def initialized_after_norms(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield initializations of layers whose weights `weight_norm` computes since a line before."""
+    for function in code.functions:
+        normed: dict[str, int] = {}
+        for node in sorted(ast.walk(function), key=line_of):
+            target = target_of(node)
+            if isinstance(node, ast.Assign) and target is not None:
+                made = {called(one) for one in ast.walk(node.value)}
+                if "weight_norm" in made:
+                    owner = target.value if isinstance(target, ast.Subscript) else target
+                    normed.setdefault(text_of(owner), node.lineno)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                owner_of_call = text_of(node.func.value)
+                given = text_of(node.args[0]).lower() if node.args else ""
+                is_init = node.func.attr == "apply" and "init" in given
+                if is_init and owner_of_call in normed:
+                    yield Mistake(short(node), node.lineno, str(normed[owner_of_call]))
+
+
+_SCALES = {"weight", "bias", "gamma", "beta", "gain", "scale", "shift", "alpha"}
+
+
+def scales_in_buffers(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield buffers of ones or zeros with the names of weights, which a forward multiplies or adds.
+
+    Nothing else may write them, and running statistics tell that a norm is frozen on purpose.
+    """
+    for kind in code.all(ast.ClassDef):
+        text = text_of(kind)
+        if "Frozen" in kind.name or "running_mean" in text or "freeze" in text:
+            continue
+        for call in ast.walk(kind):
+            if not isinstance(call, ast.Call) or called(call) != "register_buffer":
+                continue
+            if len(call.args) < 2 or not isinstance(call.args[0], ast.Constant):
+                continue
+            name, made = str(call.args[0].value), called(call.args[1])
+            own = re.escape(f"self.{name}")
+            written = re.search(rf"{own}(\.\w+_\(|\.data|\[[^\]]*\] \S?= | \S?= )", text)
+            used = re.search(rf"(\* |\+ ){own}\b|{own} (\*|\+) ", text)
+            if name in _SCALES and made in {"ones", "zeros"} and used and not written:
+                yield Mistake(f"self.{name}", call.lineno)
+
+
+def unscaled_drops(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield dropout that is written by hand and does not divide by the share that it keeps."""
+    for kind in code.all(ast.ClassDef):
+        if not re.search(r"drop", kind.name, re.IGNORECASE):
+            continue
+        for function in kind.body:
+            if not isinstance(function, ast.FunctionDef) or function.name != "forward":
+                continue
+            text = text_of(function)
+            drawn = re.search(r"rand(_like)?\(|bernoulli", text)
+            if not drawn or "self.training" not in text or re.search(r" / |div|/=|\*\*", text):
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.BinOp):
+                    is_product = isinstance(node.value.op, ast.Mult)
+                    if is_product and not names_in(node.value) & {"scale", "keep_prob"}:
+                        yield Mistake(short(node.value), node.lineno)

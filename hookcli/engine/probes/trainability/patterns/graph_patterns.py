@@ -84,6 +84,7 @@ _ACTIVATIONS = {
 _SCALARS = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "NegBackward0"}
 _LONGEST = 20  # nodes of a path
 _MOST = 5  # findings of one kind
+_OFTEN_ENDS = 0.25  # the share of the ends in the results of a clamp
 _OFTEN_ZERO = 0.1  # the share of zeros in the outputs of a ReLU
 _BY_CHANCE = 2  # tokens of padding at the ends of rows
 
@@ -241,17 +242,38 @@ def _padded_positions(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _cut_at_zero(outputs: list[torch.Tensor]) -> tuple[Node, dict[str, Any]] | None:
-    """Return the linear layer directly before a ReLU that makes the only output of a model."""
-    if len(outputs) != 1 or outputs[0].dim() != 2 or outputs[0].shape[1] < 2:
+    """Return the layer directly before a ReLU or a clamp that makes the only output of a model."""
+    if len(outputs) != 1 or outputs[0].is_meta:
         return None
+    clamped = _clamped(outputs[0])
+    if clamped is not None or outputs[0].dim() != 2 or outputs[0].shape[1] < 2:
+        return clamped
     output, relu = outputs[0], outputs[0].grad_fn
-    if relu is None or relu.name() != "ReluBackward0" or output.is_meta:
+    if relu is None or relu.name() != "ReluBackward0":
         return None
     layer: Node = relu.next_functions[0][0]
     zero = float((output.detach() == 0).double().mean())
     if layer is None or layer.name() not in LINEAR or zero < _OFTEN_ZERO:
         return None
     return layer, {"outputs": output.shape[1], "zero": zero}
+
+
+def _clamped(output: torch.Tensor) -> tuple[Node, dict[str, Any]] | None:
+    """Return the layer directly before a clamp to an interval, many results of which are ends."""
+    clamp = output.grad_fn
+    if clamp is None or clamp.name() not in {"ClampBackward1", "HardtanhBackward0"}:
+        return None
+    low = getattr(clamp, "_saved_min", getattr(clamp, "_saved_min_val", None))
+    high = getattr(clamp, "_saved_max", getattr(clamp, "_saved_max_val", None))
+    layer: Node = clamp.next_functions[0][0]
+    if low is None or high is None or layer is None:
+        return None
+    if layer.name() not in LINEAR and layer.name() != "ConvolutionBackward0":
+        return None
+    plain = output.detach()
+    ends = float(((plain <= low) | (plain >= high)).double().mean())
+    found = {"outputs": output[0].numel() if output.dim() else 1, "zero": ends, "by": "clamp"}
+    return (layer, found) if ends >= _OFTEN_ENDS else None
 
 
 def _sums(start: torch.Tensor) -> Iterator[Node]:

@@ -70,7 +70,7 @@ def mixing_views(
         shapes, what = _swapped(node) or _flattened(node) or _mixed(node), "a view"
         if shapes is None:
             shapes, what = _regrouped(node, rows), SAMPLES
-        if shapes is not None and _is_used(node, users):
+        if shapes is not None and (_is_used(node, users) or _is_shuffled(*shapes)):
             kind = place_of(node, owners, calls)[2][0]
             if kind is None or not hasattr(nn, kind):  # torch's own views are right
                 yield node, what, shapes
@@ -108,7 +108,20 @@ def _swapped(node: Node) -> tuple[Shape, Shape] | None:
     mixes = _joins_parts(old, new)
     if len(before) != len(after):
         mixes |= _passes_by(old, new) or _passes_by(new, old) or _puts_channels_last(old, new)
-    return (before, after) if mixes or cuts_patches(before, after) else None
+    mixes |= cuts_patches(before, after) or _is_shuffled(before, after)
+    return (before, after) if mixes else None
+
+
+def _is_shuffled(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a view turns channels of a picture into more rows and columns.
+
+    `pixel_shuffle` puts the values of the channels next to each other, and a view does not.
+    """
+    if len(before) != 4 or len(after) != 4 or before[0] != after[0] or before[2] < 2:
+        return False
+    factor = after[2] // before[2]
+    sizes = (before[1], before[2] * factor, before[3] * factor)
+    return factor > 1 and sizes == (after[1] * factor * factor, *after[2:])
 
 
 def cuts_patches(before: Sequence[int], after: Sequence[int]) -> bool:

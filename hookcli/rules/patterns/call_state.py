@@ -32,7 +32,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding(
             "fail", row.target, "state", message,
             place=where.get(owner(row.target), report.model.place),
-            severity="note" if row.value["resets"] else None,
+            severity="note" if row.value["resets"] or row.value.get("buffer") else None,
             advice=_WRITTEN if row.value.get("buffer") else _PASSED,
         )  # fmt: skip
     if found:
@@ -53,8 +53,8 @@ RULE = Rule(
     "without the statistics of batch norms. Only if one was replaced or changed, the model is "
     "called with the same input and seed in eval mode before and after a call with other samples. "
     "It is a finding if the outputs differ, and if one more call returns those of the first one "
-    "after they are restored. It is a note if the module has a method that resets it. Values that "
-    "are kept and change no output do not count.",
+    "after they are restored. It is a note if it is a buffer, which is saved on purpose, or if the "
+    "module has a method that resets it. Values that are kept and change no output do not count.",
     formula="f(x) = f(x) in eval mode",
     source="torch.nn.LSTM: the state is an argument and a result",
     fails="self.h = self.cell(x, self.h), without a reset",

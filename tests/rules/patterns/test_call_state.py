@@ -108,7 +108,7 @@ class CountsCalls(Buffered):
     [
         (Keeps, "warning"), (KeepsInPlace, "warning"), (KeepsAndResets, "note"),
         (KeepsLastInput, "warning"),
-        (Buffered, "warning"), (BufferedInTraining, None), (CountsCalls, None),
+        (Buffered, "note"), (BufferedInTraining, None), (CountsCalls, None),
         (StartsAnew, None), (Caches, None), (OnlyInTraining, None),
     ],
 )  # fmt: skip

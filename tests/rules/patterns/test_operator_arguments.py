@@ -110,7 +110,7 @@ MISTAKES = {
         lambda net, y: (lambda z: z / (z.norm(dim=2) + 1e-6))(square(y)), "by its norm over"
     ),
     "samples that are dropped": (
-        lambda net, y: F.dropout3d(y[:, None], 0.1), "takes dimension 0 for channels: it drops whole samples"
+        lambda net, y: F.dropout3d(y[:, None], 0.1), "takes dimension 0 for channels"
     ),
     "positions that are dropped": (
         lambda net, y: F.dropout1d(y, 0.1), "takes dimension 1 for channels: it drops whole positi"

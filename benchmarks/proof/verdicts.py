@@ -167,6 +167,18 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("name_not_identifiers", "vanishing_gradient", "*"): (
         "true", "a chain of layers with the default initialization",
     ),
+    ("*", "random_in_eval", "*"): ("meant", "it samples, as its author intends"),
+    ("*SpatialTransformer", "function_arguments", ""): ("true", "its matrices begin at random"),
+    ("vision_spatial_transformer", "function_arguments", ""): (
+        "true", "its matrices begin at random",
+    ),
+    ("SlowFast", "function_arguments", "lateral*"): (
+        "meant", "the lateral convolution skips frames, as in the paper",
+    ),
+    ("DecoderOnlyMasks", "position_effect", "*"): ("true", "it has no positions"),
+    ("state_buffer_rebound", "state_between_calls", "count"): (
+        "true", "each call adds to the buffer, which its output has",
+    ),
     ("*", "linear_after_linear", "*"): ("true", "all operators between the layers are linear"),
     ("*", "unread_setting", "*"): ("true", "no line reads the argument, which its callers pass"),
     ("name_control_characters", "vanishing_gradient", "*"): (

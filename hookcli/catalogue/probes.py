@@ -343,6 +343,13 @@ _ROWS = (
         {"kept_tensors": "runs:KEPT"},
     ),
     Probe(
+        "changed_inputs",
+        "a look at the versions of the inputs",
+        Way.OBSERVES,
+        "call_state:observe",
+        {"changed_inputs": "runs:CHANGED_INPUTS"},
+    ),
+    Probe(
         "call_state",
         "three additional forwards in eval mode, only if an attribute with tensors changed",
         Way.RERUNS,

@@ -189,6 +189,7 @@ CATALOGUE: dict[str, Rule] = {
         layer_use.POOLED,
         layer_use.REUSE,
         call_state.RULE,
+        call_state.CHANGED_INPUTS,
         module_values.STATISTICS,
         module_values.MASK,
         module_values.EQUAL,

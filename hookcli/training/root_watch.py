@@ -68,6 +68,7 @@ _MOST_EVENTS = 20_000  # of a question
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
 _RETURNED = 8  # outputs whose memory is known, of the last calls
+CHANGED_INPUTS = "changed_inputs"  # a probe
 _MOST_NOTED = 500  # calls after which it is not noted any more
 
 
@@ -136,7 +137,8 @@ class RootWatch:
         self.modes = RootModes(self.root)
         # Weak references to the memory of tensors that the last calls returned.
         self.returned: deque[StorageWeakRef] = deque(maxlen=_RETURNED)
-        self.measured: list[Measurement] = []  # of the losses that were looked at
+        self.measured: list[Measurement] = []  # of the inputs and losses that were looked at
+        self._looks_at_inputs = False
         self.losses = 0
 
     def hide_calls(self) -> None:
@@ -311,6 +313,21 @@ class RootWatch:
                 memory = output.untyped_storage()
                 self.returned.append(StorageWeakRef(memory))  # type: ignore[no-untyped-call]
 
+    def _note_written(self, call: ForwardCall) -> None:
+        """Note the inputs that a call has written to, each once."""
+        if not self._looks_at_inputs:
+            self._looks_at_inputs = True
+            self.measured.append(Measurement(CHANGED_INPUTS, "", None, {"count": 1}, None))
+        if not call.written:
+            return
+        known = {one.target for one in self.measured if one.probe == CHANGED_INPUTS}
+        for path, tensor in call.written:
+            if path not in known:
+                first = next((one for one in call.args if isinstance(one, torch.Tensor)), tensor)
+                place = self.model.place("")
+                value = {"first": tensor is first, "shape": [*tensor.shape], "place": place}
+                self.measured.append(Measurement(CHANGED_INPUTS, path, None, value, None))
+
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
         if type(output) is torch.Tensor:
@@ -320,6 +337,7 @@ class RootWatch:
         number = -1
         if self.recent:
             self.recent[-1].end(outputs)
+            self._note_written(self.recent[-1])
             number = self.recent[-1].first_node
         watches = self.wholes if self.is_part else [self]
         modes = [last for watch in watches if (last := watch.modes.last) is not None]

@@ -121,6 +121,7 @@ RULES = [
     ("pooled_channels", "warning", "diagnoses", {}),
     ("reused_layer", "warning", "diagnoses", {}),
     ("state_between_calls", "warning", "diagnoses", {}),
+    ("changed_inputs", "warning", "diagnoses of_training", {}),
     ("batch_norm_statistics", "warning", "diagnoses", {}),
     ("trained_mask", "warning", "diagnoses", {}),
     ("equal_units", "warning", "diagnoses", {}),
@@ -275,8 +276,8 @@ def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
             "sharp_scores "
             "single_norms linear_chains narrow_units equal_choices "
             "self_similarities norm_dimensions self_sums changed_shortcuts pooled_channels "
-            "reused_layers kept_tensors call_state batch_norms frozen_norms trained_masks "
-            "equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
+            "reused_layers kept_tensors call_state changed_inputs batch_norms frozen_norms "
+            "trained_masks equal_units high_dropout padding_vectors inverted_masks pooled_padding squeezes "
             "one_sample half_values half_overflow causal_code later_positions open_decoders "
             "position_tensors position_effect rotary_axes position_tables shared_memory "
             "unregistered code_mistakes "

@@ -1,9 +1,10 @@
-"""Whether a model keeps values from one call to the next in attributes or buffers.
+"""What a call of a model leaves behind: values for the next call, and other inputs.
 
 `kept_tensors` are the tensors in attributes and buffers of modules that a run replaced or changed;
 parameters and the statistics of batch norms are not among them. Only if there are any, `call_state`
 calls the model with the same input and seed in eval mode before and after a call with another
-input, and again after it has restored these attributes.
+input, and again after it has restored these attributes. `changed_inputs` are the inputs that a
+forward writes to.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from hookcli.engine.probes.rerun import Outputs, Rerun, copy_of
 from hookcli.engine.seeds import seed_all
 from hookcli.models import module_tree
 from hookcli.models.batch import map_batch
-from hookcli.models.model import Model
-from hookcli.models.nested import leaves
+from hookcli.models.model import Call, CallInputs, Model
+from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.findings import Measurement
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase
 
-KEPT, STATE = "kept_tensors", "call_state"
+KEPT, STATE, CHANGED = "kept_tensors", "call_state", "changed_inputs"
 _OWN = {"_parameters", "_buffers", "_modules"}
 _TIMES_EPS = 64
 _RESETS = ("reset", "init_hidden", "init_state", "clear", "detach")  # in names of methods
@@ -54,27 +55,54 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 class KeptTensors(ProbeWatcher):
-    """Compares the attributes of modules before and after the run."""
+    """Compares the attributes of modules before and after the run, and inputs around a forward."""
 
-    def __init__(self) -> None:
+    def __init__(self, probes: tuple[str, ...]) -> None:
         self.measurements = []
+        self._probes = probes
         self._root: nn.Module | None = None
         self._before: dict[str, list[tuple[torch.Tensor, int]]] = {}
+        self._given: list[tuple[str, torch.Tensor, int]] = []  # inputs, with their versions
+        self._has_looked = False
 
     def begin(self, model: Model) -> None:
         """Note the tensors; they are kept, so that no other one gets their identity."""
         self.measurements.clear()
         self._root, self._before = model.root, {}
-        self.measurements.append(Measurement(KEPT, "", None, {"count": 1}, None))
+        self._given, self._has_looked = [], False
+        for probe in self._probes:
+            self.measurements.append(Measurement(probe, "", None, {"count": 1}, None))
         with where_possible():
             for name, _, _, value in _attributes(model.root):
                 self._before[name] = _versions(value)
 
+    def enter(self, call: Call, batch: CallInputs) -> None:
+        """Note the versions of the inputs of the first forward."""
+        if call.parent is None and CHANGED in self._probes and not self._has_looked:
+            self._has_looked = True
+            with where_possible():
+                self._given = [
+                    (path, tensor, tensor._version)
+                    for path, tensor, _ in argument_leaves(*batch)
+                    if not tensor.is_inference() and tensor.grad_fn is None
+                ]
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """Add the inputs that were written to."""
+        if call.parent is not None or not self._given:
+            return
+        given, self._given = self._given, []
+        for i, (path, tensor, version) in enumerate(given):
+            if error is None and tensor._version != version:
+                value = {"first": i == 0, "shape": [*shape_of(tensor)], "place": call.place}
+                self.measurements.append(Measurement(CHANGED, path, None, value, None))
+
     def complete(self) -> None:
         """Add the attributes that have other tensors now."""
-        with where_possible():
-            self._compare()
-        self._root, self._before = None, {}
+        if KEPT in self._probes:
+            with where_possible():
+                self._compare()
+        self._root, self._before, self._given = None, {}, []
 
     def _compare(self) -> None:
         root, before = self._root, self._before
@@ -91,9 +119,9 @@ def _versions(value: Any) -> list[tuple[torch.Tensor, int]]:
     return [(t, 0 if t.is_inference() else t._version) for t in _tensors(value)]
 
 
-def observe(_requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
-    """Return the watcher of attributes."""
-    return [KeptTensors()]
+def observe(requests: Requests, _spec: Spec) -> list[ProbeWatcher]:
+    """Return the watcher of attributes and inputs."""
+    return [KeptTensors(tuple(request.name for request in requests))]
 
 
 def call_state(again: Rerun) -> list[Measurement]:

@@ -196,6 +196,14 @@ class CallState(TypedDict):
     buffer: NotRequired[bool]
 
 
+class ChangedInput(TypedDict):
+    """An input that a forward wrote to; `first`: it is the first one of the batch."""
+
+    first: bool
+    shape: list[Size]
+    place: str | None
+
+
 class CausalCodeRow(TypedDict):
     """What hides later positions, and the line."""
 
@@ -257,5 +265,6 @@ BatchPositions = Looked | BatchPositionsRow
 LastSteps = Looked | LastStepsRow
 LogVariance = Looked | LogVarianceRow
 KEPT = Looked | Size
+CHANGED_INPUTS = Looked | ChangedInput
 CausalCode = Looked | CausalCodeRow
 Squeeze = Looked | SqueezeRow

@@ -1,4 +1,4 @@
-"""`state_between_calls`: a call of the model does not depend on the calls before it."""
+"""What a call leaves behind: values for the next call, and inputs that it has changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import owner, places
+from hookcli.rules.select import owner, places, rows_with
 from hookcli.spec.checks import request_probe
 
-KEPT, STATE = "kept_tensors", "call_state"
+KEPT, STATE, CHANGED = "kept_tensors", "call_state", "changed_inputs"
 
 
 _PASSED = (
@@ -42,6 +42,44 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     else:
         yield skipped("what a call leaves behind was not looked at")
 
+
+def _changed(report: Report, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for each input that a forward writes to."""
+    found = rows_with(report, CHANGED, "first")
+    for path, value in found:
+        message = (
+            f"forward changes input{path} {value['shape']} in place: the caller's tensor has other "
+            "values afterwards"
+        )
+        yield RuleFinding(
+            "fail", "", f"changed {path}", message, place=value["place"] or report.model.place,
+            severity=None if value["first"] else "note",
+            advice="change a copy, as `x = x - x.mean()`, or `x = x.clone()` first",
+        )  # fmt: skip
+    if not found:
+        looked = any(one.probe == CHANGED for one in report.measurements)
+        message = "no forward writes to its inputs"
+        yield passed(message) if looked else skipped("the inputs of the model were not looked at")
+
+
+CHANGED_INPUTS = Rule(
+    name="changed_inputs",
+    severity="warning",
+    diagnoses=True,
+    of_training=True,
+    looks_at="inputs",
+    says="a forward leaves its inputs as they are",
+    computes="Compares the versions of the tensors that the model gets before and after a forward, "
+    "which each write to a tensor raises. The first input is a warning, and others a note, as a "
+    "cache may be filled on purpose. What another module has computed does not count.",
+    formula="x._version before f(x) = x._version after it",
+    source="torch.Tensor.sub_ and its like: `in-place version`",
+    fails="x -= x.mean(dim=1, keepdim=True); nn.ReLU(inplace=True) as the first layer",
+    mend="x = x - x.mean(dim=1, keepdim=True)",
+    example="{rule: changed_inputs, severity: error}",
+    watches=lambda options: (request_probe(CHANGED),),
+    judge=_changed,
+)
 
 RULE = Rule(
     name="state_between_calls",

@@ -87,7 +87,7 @@ _SENTENCES = {
         is_note=True,
     ),
     "temperature_factor": _Sentence(
-        "`{what}` multiplies by a temperature below 1, which makes similarities alike",
+        "`{what}` multiplies by a temperature below 1: all shares become nearly equal",
         "divide by it",
     ),
     "graphless_result": _Sentence(

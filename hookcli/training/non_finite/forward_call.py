@@ -70,17 +70,26 @@ class ForwardCall:
     has_all_gradients: bool = field(init=False, default=True)
     most_kept: int | None = field(init=False, default=None)
     made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
+    computed: tuple[bool, ...] = field(init=False)  # whether a module made each tensor
+    written: tuple[tuple[str, torch.Tensor], ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         self.first_node = next_sequence_nr()
         self.versions = self._versions()
+        self.computed = tuple(tensor.grad_fn is not None for _, tensor in self._tensors())
 
     def end(self, outputs: Sequence[torch.Tensor]) -> None:
         """Note that the call has ended, and which nodes of autograd made the tensors it returned.
 
-        `made_by` has the number of a node, and which of its outputs it is.
+        `made_by` has the number of a node, and which of its outputs it is. `written` are the
+        tensors of the batch that the call has changed in place, by path, if nothing had computed
+        them.
         """
         self.next_node = next_sequence_nr()
+        versions = self._versions()
+        if versions != self.versions:
+            rows = zip(self._tensors(), self.versions, versions, self.computed, strict=True)
+            self.written = tuple(one for one, a, b, made in rows if a != b and not made)
         for i, tensor in enumerate(outputs):
             node = tensor.grad_fn
             if node is not None:
@@ -109,6 +118,15 @@ class ForwardCall:
             if type(value) is torch.Tensor and not value.is_inference():
                 versions.append(value._version)  # noqa: PERF401  # each forward does this
         return tuple(versions)
+
+    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield the tensors that have versions, by path."""
+        for path, value in (
+            *((f"[{i}]", value) for i, value in enumerate(self.args)),
+            *((f"[{name!r}]", value) for name, value in self.kwargs.items()),
+        ):
+            if type(value) is torch.Tensor and not value.is_inference():
+                yield path, value
 
     def size(self) -> int:
         """Return the bytes of the tensors of the batch, and of those in its containers."""

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import hookcli
+from tests.rules.training.test_script_mistakes import findings, judged
 
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
 
@@ -122,3 +123,60 @@ def test_a_state_that_changes_the_next_call_is_found(kind, severity):
         [("state", severity)] if severity else []
     )
     assert torch.equal(model.state, before)
+
+
+class Centers(nn.Module):
+    """Subtracts the mean of its input, in place or not, and adds to a second input."""
+
+    def __init__(self, first, second=None):
+        super().__init__()
+        torch.manual_seed(0)
+        self.body, self.fc, self.first, self.second = (
+            nn.Linear(8, 8),
+            nn.Linear(8, 2),
+            first,
+            second,
+        )
+
+    def forward(self, x, cache):
+        if self.second is not None:
+            self.second(cache)
+        return self.fc(self.first(self, x))
+
+
+def in_place(net, x):
+    x -= x.mean(1, keepdim=True)
+    return x
+
+
+CHANGES = [
+    (Centers(in_place), [("[0]", "warning")]),
+    (Centers(lambda net, x: nn.functional.relu(x, inplace=True)), [("[0]", "warning")]),
+    (Centers(lambda net, x: x - x.mean()), []),
+    (Centers(lambda net, x: in_place(net, x.clone())), []),
+    (Centers(lambda net, x: in_place(net, net.body(x))), []),
+    (Centers(lambda net, x: x, lambda cache: cache.add_(1)), [("[1]", "note")]),
+]
+
+
+@pytest.mark.parametrize(("model", "changes"), CHANGES)
+def test_inputs_that_a_forward_changes_are_found(model, changes):
+    report = hookcli.check(model, inputs=(X.clone(), torch.zeros(3)), rules=["changed_inputs"])
+    rows = [row for row in report.checks if row.status == "fail"]
+    assert [row.severity for row in rows] == [severity for _, severity in changes]
+    for row, (path, _) in zip(rows, changes, strict=True):
+        assert row.message.startswith(f"forward changes input{path}")
+
+
+@pytest.mark.parametrize(("model", "changes"), CHANGES)
+def test_inputs_that_a_forward_of_a_training_changes_are_found(model, changes):
+    def train():
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(X.clone(), torch.zeros(3)).square().mean().backward()
+            optimizer.step()
+
+    rows = findings(judged(train), "changed_inputs")
+    assert len(rows) == len(changes)
+    assert all(f"forward changes input{path}" in row for row, (path, _) in zip(rows, changes))

@@ -253,6 +253,14 @@ def _dropped_channels(values: Values) -> tuple[str, str]:
     )
 
 
+def _whole_layer_norm(values: Values) -> tuple[str, str]:
+    return (
+        f"a layer norm of {values['shape']} is over its {values['positions']:,} positions, too: "
+        "each position depends on all others, and their number is fixed",
+        "normalize the features alone: `nn.LayerNorm(features)`",
+    )
+
+
 def _torn_rows(values: Values) -> tuple[str, str]:
     shape = values["shape"]
     return (
@@ -339,7 +347,8 @@ def _selu_dropout(values: Values) -> tuple[str, str]:
 # Those that may be meant.
 NOTES = frozenset(
     {"class_map", "dropped_channels", "layer_dropout", "open_end", "other_corners",
-     "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold"}
+     "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold",
+     "whole_layer_norm"}
 )  # fmt: skip
 SENTENCES = {
     "causal_offset": _causal_offset,
@@ -378,6 +387,7 @@ SENTENCES = {
     "stride_gaps": _stride_gaps,
     "torn_rows": _torn_rows,
     "unscaled_fold": _unscaled_fold,
+    "whole_layer_norm": _whole_layer_norm,
     "whole_norm": _whole_norm,
     "zero_one_mask": _zero_one_mask,
 }

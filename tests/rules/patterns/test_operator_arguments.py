@@ -115,6 +115,9 @@ MISTAKES = {
     "positions that are dropped": (
         lambda net, y: F.dropout1d(y, 0.1), "takes dimension 1 for channels: it drops whole positi"
     ),
+    "a layer norm of positions": (
+        lambda net, y: F.layer_norm(y, (5, 16)), "is over its 5 positions, too"
+    ),
     "a sum of a softmax": (lambda net, y: y.softmax(-1).sum(-1), "the same for all inputs"),
 }  # fmt: skip
 HEALTHY = {
@@ -148,6 +151,8 @@ HEALTHY = {
     ),
     "channels that are dropped": lambda net, y: F.dropout1d(y.transpose(1, 2), 0.1),
     "channels of pictures that are dropped": lambda net, y: F.dropout2d(y[:, None], 0.1),
+    "a layer norm of features": lambda net, y: F.layer_norm(y, (16,)),
+    "a layer norm of pictures": lambda net, y: F.layer_norm(y[:, None], (1, 5, 16)),
     "a sum of values": lambda net, y: (y.softmax(1) * y).sum(1),
 }
 

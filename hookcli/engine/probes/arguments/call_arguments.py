@@ -57,6 +57,17 @@ def dropped_channels(name: str, frame: FrameType) -> Finding:
     return ("dropped_channels", found) if of_features and is_batch else None
 
 
+def normalized_positions(frame: FrameType) -> Finding:
+    """Return that a layer norm of [samples, positions, features] is over positions, too."""
+    given = frame.f_locals
+    values, sizes = given["input"], given["normalized_shape"]
+    if not isinstance(values, torch.Tensor) or values.dim() != 3 or len(sizes) != 2:
+        return None
+    if min(values.shape[1:]) < 2:
+        return None
+    return "whole_layer_norm", {"shape": [*values.shape], "positions": int(values.shape[1])}
+
+
 def normalized(frame: FrameType) -> Finding:
     """Return that F.normalize works over positions, as its default dimension is 1."""
     given = frame.f_locals
@@ -110,9 +121,10 @@ def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
         code = getattr(getattr(functional, name, None), "__code__", None)
         if code is not None:
             found[code] = partial(dropped_channels, name)
-    code = getattr(functional.normalize, "__code__", None)
-    if code is not None:
-        found[code] = normalized
+    for name, look in (("normalize", normalized), ("layer_norm", normalized_positions)):
+        code = getattr(getattr(functional, name), "__code__", None)
+        if code is not None:
+            found[code] = look
     inner = getattr(checkpoint.checkpoint, "__wrapped__", checkpoint.checkpoint)
     code = getattr(inner, "__code__", None)
     if code is not None:

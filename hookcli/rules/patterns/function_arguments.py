@@ -54,26 +54,25 @@ RULE = Rule(
     diagnoses=True,
     looks_at="modules",
     says="functions and layers of PyTorch get arguments that fit each other",
-    computes="Looks at functions as they are called, at the settings of modules, and at the graph of "
-    "the loss. Attention: a mask must differ along the dimension of the softmax that follows "
-    "it, must not hide the past, must not be a float tensor of 0 and 1, and must not multiply "
-    "weights that are not normalized again; masks of samples must be in the order of rows "
-    "with heads; is_causal needs as many queries as keys, and scores are scaled once; "
-    "positions attend to positions, not heads to as many heads as an attribute of the module "
-    "tells. Resampling: sizes are (height, width), grids are (x, y) between -1 and 1 with the "
-    "step of align_corners. Norms and averages: a batch must not be divided by one norm of "
-    "all its samples, nor by one of a single element; F.normalize and layer_norm are over "
-    "features; an average over what an instance norm or a softmax has normalized is constant; "
-    "`x / x.sum(1)` keeps the dimension. Indices and signs: x[:, index] has one index for all "
-    "samples, `x[index] += y` no index twice, scatter_reduce no zeros of its target, a "
+    computes="Looks at functions as they are called, at the settings of modules, "
+    "and at the graph of the loss. Attention: a mask must differ along the dimension of the "
+    "softmax that follows it, must not hide the past, must not be a float tensor of 0 and 1, "
+    "and must not multiply weights that are not normalized again; masks of samples must be in "
+    "the order of rows with heads; is_causal needs as many queries as keys, and scores are "
+    "scaled once; positions attend to positions, not heads to as many heads as an attribute of "
+    "the module tells. Resampling: sizes are (height, width), grids are (x, y) between -1 and 1 "
+    "with the step of align_corners. Norms and averages: a batch must not be divided by one "
+    "norm of all its samples, nor by one of a single element; F.normalize and layer_norm are "
+    "over features; an average over what an instance norm or a softmax has normalized is "
+    "constant; `x / x.sum(1)` keeps the dimension. Indices and signs: x[:, index] has one index "
+    "for all samples, `x[index] += y` no index twice, scatter_reduce no zeros of its target, a "
     "softmax of distances a minus, cumprod of 1 - a no own factor, glu the dimension of "
     "channels, sorting one column, folds a divisor. The weights of a mixture must add up to 1 "
     "over the dimension that logsumexp adds up. Settings: numbers must not be True or False, "
     "dropout between layers needs layers, the bias of an LSTM is for its forget gate, strides "
-    "skip nothing, pre-norm layers end with a norm, SELU needs AlphaDropout. alpha_dropout "
-    "must be on while its module trains, dropout of channels must find them, and a checkpoint "
-    "of modules with dropout must keep the state of the generators. What may be meant is a "
-    "note.",
+    "skip nothing, pre-norm layers end with a norm, SELU needs AlphaDropout. alpha_dropout must "
+    "be on while its module trains, dropout of channels must find them, and a checkpoint of "
+    "modules with dropout must keep the state of the generators. What may be meant is a note.",
     formula="mask differs along softmax.dim; attention: [batch, heads, positions, size]",
     source="torch.nn.functional.scaled_dot_product_attention; torch.utils.checkpoint",
     fails="scores.masked_fill(mask[:, :, None], -1e9).softmax(-1); torch.cdist(x, y).softmax(-1)",

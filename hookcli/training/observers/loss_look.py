@@ -16,6 +16,7 @@ from hookcli.engine.probes.arguments.graph_arguments import (
     in_graph as arguments_in_graph,
     number_of_samples,
 )
+from hookcli.engine.probes.arguments.settings import settings_of
 from hookcli.engine.probes.losses.loss_nodes import negated, target_scale
 from hookcli.engine.probes.losses.loss_values import ARGUMENTS, heads_of, in_graph
 from hookcli.engine.probes.trainability.loss_formulas import LOGITS, NOISE, SIGNS, LossFormulas
@@ -103,6 +104,7 @@ class LossLook(Observer):
         super().__init__(*given)
         self._schedule = LookSchedule()
         self._looks: dict[str | None, int] = {}
+        self._known: dict[int, RootWatch] = {}  # roots whose settings were looked at, by their ids
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         # Where torch.autograd.grad was called without a graph of its results, since backward.
         self._without_graph: str | None = None
@@ -244,6 +246,11 @@ class LossLook(Observer):
         known = heads if len(heads) == 1 else set()
         for _, what, values in arguments_in_graph(nodes, lambda _: known, samples):
             self.facts.add(ARGUMENTS, what, place, **values)
+        for root in roots:
+            if id(root.root) not in self._known:
+                self._known[id(root.root)] = root  # it is kept, so that no other one gets its id
+                for name, what, values in settings_of(root.root):
+                    self.facts.add(ARGUMENTS, what, root.model.place(name), **values)
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""

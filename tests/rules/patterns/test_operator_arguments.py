@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.rules.patterns.test_function_arguments import of_model, of_script
+from tests.rules.training.test_script_mistakes import findings, judged
 
 TOP = torch.randint(0, 5, (6, 3), generator=torch.Generator().manual_seed(0))
 NODES = torch.tensor([0, 0, 1, 2, 2, 3])
@@ -234,3 +235,20 @@ def test_the_scale_of_a_normalized_attention_is_left_alone():
         return F.scaled_dot_product_attention(q, q, q)
 
     assert of_model(function) == []
+
+
+@pytest.mark.parametrize(("inplace", "count"), [(True, 0), (False, 1)])
+def test_the_settings_of_a_model_that_trains_are_judged_once(inplace, count):
+    def train():
+        torch.manual_seed(0)
+        last = nn.LeakyReLU(inplace=True) if inplace else nn.LeakyReLU(True)
+        model = nn.Sequential(nn.Linear(16, 8), last, nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(torch.randn(8, 16)).square().mean().backward()
+            optimizer.step()
+
+    rows = findings(judged(train), "function_arguments")
+    assert len(rows) == count
+    assert all("LeakyReLU was constructed with negative_slope=True" in row for row in rows)

@@ -46,6 +46,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if "error" in value:
         yield skipped(run_again_failed("eval", value["error"]))
         return
+    if "lost" in value and report.inputs is not None and report.inputs.origin != "inferred":
+        yield _without_samples(report, value)
+        return
     if "why" in value:
         yield skipped(value["why"])
         return
@@ -88,6 +91,19 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         value=value["relative"],
         limit=limit,
     )
+
+
+def _without_samples(report: Report, value: Mapping[str, Any]) -> RuleFinding:
+    """Return the note that the rows of an output do not count the samples."""
+    shape, many = value["lost"], value["samples"]
+    message = (
+        f"output{value['output']} {shape} has {shape[0]:,} rows for {many:,} samples and for "
+        f"{many + 1:,}: dimension 0 of the input is averaged, or another one is in its place"
+    )
+    return RuleFinding(
+        "fail", "", "rows", message, shape[0], many, report.model.place, severity="note",
+        advice="keep the samples in dimension 0: `torch.stack(parts, dim=1)`, `mean(dim=1)`",
+    )  # fmt: skip
 
 
 def _of_parameter(report: Report, value: Mapping[str, Any]) -> RuleFinding:

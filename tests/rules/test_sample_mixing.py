@@ -231,3 +231,33 @@ def test_a_parameter_is_as_before_when_it_was_tried():
     hookcli.check(net, inputs=SEQUENCES)
     for name, p in net.named_parameters():
         assert p.data_ptr() == before[name][0] and torch.equal(p, before[name][1])
+
+
+class Views(nn.Module):
+    """Averages what a convolution makes of several pictures: over the pictures, or the samples."""
+
+    def __init__(self, over, at=0):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.head = nn.Conv2d(1, 4, 3), nn.Linear(4, 3)
+        self.over, self.at = over, at
+
+    def forward(self, x):
+        parts = [self.conv(x[:, i]).mean((2, 3)) for i in range(x.size(1))]
+        return self.head(torch.stack(parts, self.at).mean(self.over))
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "is_found"),
+    [
+        (Views(1), (6, 4, 1, 8, 8), True),
+        (Views(0), (6, 4, 1, 8, 8), False),
+        (Views(1, at=1), (6, 4, 1, 8, 8), False),
+        (nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(0, -1)), (1, 1, 8, 8), False),
+    ],
+)
+def test_an_output_without_the_samples_is_a_note(model, shape, is_found):
+    report = hookcli.check(model, inputs=(torch.randn(shape),), rules=["batch_independent"])
+    rows = [row for row in report.checks if row.status == "fail"]
+    assert [row.severity for row in rows] == ["note"] * is_found
+    assert all(row.message.startswith("output [4, 3] has 4 rows for 6 samples") for row in rows)

@@ -92,6 +92,15 @@ class OneSample(TypedDict):
     output: str
 
 
+class LostSamples(TypedDict):
+    """The shape of an output whose rows do not count the samples."""
+
+    why: str
+    lost: list[Size]
+    output: str
+    samples: Size
+
+
 class PlacedOutput(TypedDict):
     """An output that differs between copies of one sample, by their places in the batch."""
 
@@ -245,7 +254,7 @@ CALL_STATE = NotMeasured | FailedMeasurement | CallState
 OTHER_ROUTES = NotMeasured | FailedMeasurement | OtherRoutes
 REPEATED = NotMeasured | FailedMeasurement | Repeated
 PER_SAMPLE = NotMeasured | FailedMeasurement | PerSample
-SAMPLES = NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
+SAMPLES = LostSamples | NotMeasured | FailedMeasurement | Samples | OneSample | PlacedOutput
 COUNT_OR_NULL = Size | None
 
 

@@ -68,11 +68,15 @@ class _Moved:
 
 @dataclass(frozen=True, slots=True)
 class _Not:
-    """A dimension that may not be the batch dimension. With `ran` it certainly is not."""
+    """A dimension that may not be the batch dimension. With `ran` it certainly is not.
+
+    `kept` is an output that has the same shape for another number of samples, with that shape.
+    """
 
     why: str
     ran: bool
     failed: bool = False  # the model raised an error
+    kept: tuple[str, torch.Size] | None = None
 
 
 def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
@@ -195,11 +199,25 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         return sized
     other = None if dim is not None else _along(again, base, 1)
     if not isinstance(other, _Along):
-        return {"why": f"the batch dimension is unknown: {along.why}"}
+        why = f"the batch dimension is unknown: {along.why}"
+        return {"why": why, **(_lost_samples(again, along) if dim is None else {})}
     moved = _moved(again, base, other)
     if not isinstance(moved, str) and moved.is_coupled and not along.ran:
         moved = f"the batch dimension is unknown: {along.why}"
     return _result(other, moved)
+
+
+def _lost_samples(again: Rerun, along: _Not) -> dict[str, Any]:
+    """Return the output of a batch of pictures whose rows do not count them; else nothing.
+
+    An output of one row, or without dimensions, may be that of all samples.
+    """
+    tensors = [t for _, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)]
+    pictures = bool(tensors) and tensors[0].dim() > 3 and tensors[0].is_floating_point()
+    if along.kept is None or not pictures or len(along.kept[1]) < 2 or along.kept[1][0] < 2:
+        return {}
+    path, shape = along.kept
+    return {"lost": [*shape], "output": path, "samples": len(tensors[0])}
 
 
 def _of_samples(again: Rerun, dim: int) -> dict[str, Any] | None:
@@ -316,7 +334,8 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
         grown = _grown(tensor.shape, more[path].shape, size)
         if grown is None:
             reason = f"output{path} does not grow with the samples along dimension {dim}"
-            return _Not(reason, ran=True)
+            is_same = tensor.shape == more[path].shape
+            return _Not(reason, ran=True, kept=(path, tensor.shape) if is_same else None)
         outputs[path] = grown
     if not outputs or more.keys() != base.keys():
         return _Not(f"no output grows with the samples along dimension {dim}", ran=True)

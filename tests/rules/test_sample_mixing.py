@@ -243,7 +243,7 @@ class Views(nn.Module):
         self.over, self.at = over, at
 
     def forward(self, x):
-        parts = [self.conv(x[:, i]).mean((2, 3)) for i in range(x.size(1))]
+        parts = [self.conv(x[:, i]).mean((2, 3)) for i in range(4)]
         return self.head(torch.stack(parts, self.at).mean(self.over))
 
 

@@ -16,7 +16,7 @@ _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
 _KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
           "large_eps", "empty_group", "endless_momentum", "swapped_betas",
-          "misplaced_setting")  # fmt: skip
+          "misplaced_setting", "small_rate", "partial_batches")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -59,7 +59,7 @@ def _is_note(fact: ScriptFact) -> bool:
     """Return whether a fact may be meant: an empty group, a large eps, an optimizer of a task."""
     values = fact.values
     return (
-        fact.kind in {"empty_group", "swapped_betas"}
+        fact.kind in {"empty_group", "swapped_betas", "small_rate", "partial_batches"}
         or (fact.kind == "large_eps" and not values["given"])
         or (fact.kind == "optimizer_again" and values["steps"] > values["made"])
     )
@@ -154,7 +154,26 @@ def _misplaced(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _small_rate(fact: ScriptFact) -> tuple[str, str]:
+    rate = fact.values["rate"]
+    return (
+        f"the learning rate of {fact.target} is {rate:g}, which makes its updates {1 / rate:,.0f} "
+        "times smaller than it computes them: its default is 1",
+        "remove `lr`, or use Adam",
+    )
+
+
+def _partial_batches(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} compares the signs of gradients from step to step, and gets another batch "
+        f"of {fact.values['rows']:,} samples each time, whose signs differ by chance",
+        "pass all samples in each step, or use RMSprop or Adam",
+    )
+
+
 _SENTENCES = {
+    "small_rate": _small_rate,
+    "partial_batches": _partial_batches,
     "misplaced_setting": _misplaced,
     "endless_momentum": _endless,
     "swapped_betas": _swapped,
@@ -180,7 +199,8 @@ RULE = Rule(
     "parameters falls to 30 %, with a weight_decay of at least 0.05; or if another optimizer of "
     "the same parameters steps in place of one whose state was loaded. A group without parameters "
     "is a note, as is an eps of Adam of at least 0.01 without weight_decay: the fourth argument is "
-    "eps; so is a second beta below the first. A momentum of 1 or more fails.",
+    "eps; so is a second beta below the first, a learning rate of Adadelta of at most 0.02, and "
+    "Rprop whose first three batches differ. A momentum of 1 or more fails.",
     formula="parameters of an optimizer are distinct; one optimizer per training",
     source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
     fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",

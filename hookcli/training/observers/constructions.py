@@ -25,6 +25,9 @@ from hookcli.training.source.frame_source import body_of, end_of, own_nodes, use
 _MOST = 256  # lines, and optimizers
 _LEAST = 5  # optimizers of one line, or looks at a group
 _LARGE_EPS = 1e-2  # of Adam: 1e-8 is its default, and gradients below eps make hardly a step
+_SMALL_RATE = 0.02  # of Adadelta: its default is 1, as it has no rate of its own
+_LARGEST_BATCH = 1 << 20  # elements
+_BATCHES = 3  # steps of Rprop whose batches are compared
 _EPS_ARGUMENT = 3  # of Adam's constructor; weight_decay follows
 
 
@@ -57,6 +60,7 @@ class _Known:
     has_begun: bool = False
     schedule: LookSchedule = field(default_factory=LookSchedule)
     groups: dict[int, _Group] | None = None
+    batches: list[torch.Tensor] = field(default_factory=list)  # the first ones of Rprop
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class Constructions(Observer):
 
     kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
              "large_eps", "dropped_state", "endless_momentum", "swapped_betas",
-             "misplaced_setting")  # fmt: skip
+             "misplaced_setting", "small_rate", "partial_batches")  # fmt: skip
     after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -119,6 +123,8 @@ class Constructions(Observer):
             self._look_at_loaded(optimizer, known, records)
         if len(optimizer.param_groups) > 1 and known.schedule.is_due(None):
             self._look_at_groups(optimizer, known, records)
+        if type(optimizer) is torch.optim.Rprop and len(known.batches) < _BATCHES:
+            self._look_at_batch(known, records)
 
     def _begin(self, optimizer: Any, line: _Line, records: Sequence[Record]) -> None:
         self.facts.look("duplicate_parameters", "optimizer_again")
@@ -149,7 +155,12 @@ class Constructions(Observer):
     def _look_at_settings(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         """Note groups without parameters, and an eps of Adam that is as large as gradients."""
         self.facts.look(
-            "empty_group", "large_eps", "endless_momentum", "swapped_betas", "misplaced_setting"
+            "empty_group",
+            "large_eps",
+            "endless_momentum",
+            "swapped_betas",
+            "misplaced_setting",
+            "small_rate",
         )
         kind, record = type(optimizer).__name__, records[0] if records else None
         misplaced = self._lines[known.line].misplaced
@@ -181,11 +192,28 @@ class Constructions(Observer):
                 self.facts.add(
                     "swapped_betas", kind, known.line, record=record, first=one, second=two
                 )
+        rate = first.get("lr")
+        if kind == "Adadelta" and isinstance(rate, float) and 0 < rate <= _SMALL_RATE:
+            self.facts.add("small_rate", kind, known.line, record=record, rate=rate)
         if "betas" in first and isinstance(eps, float) and eps >= _LARGE_EPS and decay == 0:
             self.facts.add(
                 "large_eps", kind, known.line, record=record, eps=eps,
                 given=self._lines[known.line].fourth,
             )  # fmt: skip
+
+    def _look_at_batch(self, known: _Known, records: Sequence[Record]) -> None:
+        """Note that Rprop, which compares the signs of gradients, gets another batch each time."""
+        self.facts.look("partial_batches")
+        runs = records[0].root.recent if records else ()
+        given = [value for run in runs for value in run.args if isinstance(value, torch.Tensor)]
+        if not given or not given[0].is_floating_point() or given[0].numel() > _LARGEST_BATCH:
+            return
+        known.batches.append(given[0].detach().clone())
+        first = known.batches[0]
+        others = [one for one in known.batches[1:] if one.shape == first.shape]
+        if len(others) == _BATCHES - 1 and not any(torch.equal(first, one) for one in others):
+            rows = len(first) if first.dim() else 1
+            self.facts.add("partial_batches", "Rprop", known.line, record=records[0], rows=rows)
 
     def _look_at_loaded(self, optimizer: Any, known: _Known, records: Sequence[Record]) -> None:
         """Note an optimizer without moments that steps in place of one with a loaded state."""

@@ -353,6 +353,15 @@ def test_sparse_inputs_are_left_out():
             ["Adam has betas=(0.999, 0.9): the average of squared gradients is over fewer steps"],
         ),
         (lambda p: torch.optim.Adam(p, betas=(0.5, 0.9)), []),
+        (
+            lambda p: torch.optim.Adadelta(p, lr=1e-3),
+            ["the learning rate of Adadelta is 0.001, which makes its updates 1,000 times smaller"],
+        ),
+        (lambda p: torch.optim.Adadelta(p), []),
+        (
+            lambda p: torch.optim.Rprop(p, lr=1e-3),
+            ["Rprop compares the signs of gradients from step to step, and gets another batch"],
+        ),
     ],
 )
 def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
@@ -360,6 +369,14 @@ def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
     found = findings(judged(train), "optimizer_construction")
     assert len(found) == len(words)
     assert all(one.startswith(text) for one, text in zip(found, words, strict=True))
+
+
+def test_rprop_may_get_the_same_batch_in_each_step():
+    train = training(
+        lambda: Model(3), F.cross_entropy, lambda step: classes(0),
+        optimizer_of=lambda p: torch.optim.Rprop(p, lr=1e-3),
+    )  # fmt: skip
+    assert findings(judged(train), "optimizer_construction") == []
 
 
 # Inputs of evaluations, decay, rare classes

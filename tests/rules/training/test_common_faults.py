@@ -372,8 +372,9 @@ def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
 
 
 def test_rprop_may_get_the_same_batch_in_each_step():
+    batch = classes(0)
     train = training(
-        lambda: Model(3), F.cross_entropy, lambda step: classes(0),
+        lambda: Model(3), F.cross_entropy, lambda step: batch,
         optimizer_of=lambda p: torch.optim.Rprop(p, lr=1e-3),
     )  # fmt: skip
     assert findings(judged(train), "optimizer_construction") == []

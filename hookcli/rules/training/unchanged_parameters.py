@@ -36,6 +36,7 @@ from hookcli.rules.training.series import (
 from hookcli.text import counted, join_names
 
 GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
+_HALF = 0.5  # the share for a note
 _SHARE = 0.9  # of elements that a step leaves as they were
 _ELEMENTS = 16
 _LEAST = 2  # steps between which a parameter can change
@@ -201,6 +202,8 @@ def _lost(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("no parameter in bfloat16 or float16 was compared before and after a step")
         return
     lost = [(update, share) for update, share in known if share >= options["share"]]
+    is_half = not lost
+    lost = lost or [(update, share) for update, share in known if share >= _HALF]
     if not lost or not any(update.changed for update, _ in lost):  # unchanged_parameters tells it
         yield passed(f"steps change up to {1 - min(share for _, share in known):.0%} of elements")
         return
@@ -213,8 +216,8 @@ def _lost(report: Report, options: Options) -> Iterator[RuleFinding]:
         f"lost in the rounding of {dtype}"
     )
     yield RuleFinding(
-        "fail", names[0], "rounding", message, share, options["share"],
-        places(report).get(owner(names[0])), advice=_ROUNDED,
+        "fail", names[0], "rounding", message, share, _HALF if is_half else options["share"],
+        places(report).get(owner(names[0])), severity="note" if is_half else None, advice=_ROUNDED,
     )  # fmt: skip
 
 
@@ -228,8 +231,9 @@ LOST = Rule(
     says="updates are not lost in the rounding of a short dtype",
     computes="Counts, in sampled steps, the elements of parameters in bfloat16 and float16 that "
     "have a gradient and the same bits after the step. Fails if their share is at least `share` in "
-    "each of these steps. A parameter that changes not at all is for `unchanged_parameters`. Only "
-    "optimizers of torch.optim are judged: others may round at random, or keep what is lost.",
+    "each of these steps; half of them is a note. A parameter that changes not at all is for "
+    "`unchanged_parameters`. Only optimizers of torch.optim are judged: others may round at "
+    "random, or keep what is lost.",
     formula="share of (p after = p before, for p.grad != 0) < share, in some sampled step",
     source="Zamirai et al. 2020, Revisiting BFloat16 Training",
     fails="a model in bfloat16 with Adam and a learning rate of 1e-5",

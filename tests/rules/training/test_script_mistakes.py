@@ -667,14 +667,14 @@ def test_a_loader_that_begins_again_in_each_step():
 # Rounding
 
 
-def rounded(rate, dtype=torch.bfloat16):
+def rounded(rate, dtype=torch.bfloat16, *, changed=1):
     """Weights of 1 and gradients of about 1: bfloat16 has steps of 2**-7 above 1."""
 
     def train():
         net = nn.Linear(16, 16, bias=False).to(dtype)
         nn.init.constant_(net.weight, 1.5)
         with torch.no_grad():
-            net.weight[0] = 1e-3  # the only row that an update changes
+            net.weight[:changed] = 1e-3  # the only rows that an update changes
         optimizer = torch.optim.SGD(net.parameters(), lr=rate)
         for _ in range(12):
             optimizer.zero_grad()
@@ -690,6 +690,11 @@ def test_updates_that_are_lost_in_rounding():
         "each step leaves 94% or more of the elements of 'weight' as they were: updates are lost "
         "in the rounding of bfloat16"
     )
+    report = judged(rounded(1e-3, changed=7))
+    (row,) = [r for r in all_checks(report) if r.rule == "lost_updates" and r.status == "fail"]
+    assert row.severity == "note"
+    assert row.message.startswith("each step leaves 56% or more of the elements of 'weight'")
+    assert findings(judged(rounded(1e-3, changed=10)), "lost_updates") == []
     assert findings(judged(rounded(0.1)), "lost_updates") == []
     assert findings(judged(rounded(1e-3, torch.float32)), "lost_updates") == []
 

@@ -16,7 +16,7 @@ _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
 _KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
           "large_eps", "empty_group", "endless_momentum", "swapped_betas",
-          "misplaced_setting", "small_rate", "partial_batches")  # fmt: skip
+          "misplaced_setting", "small_rate", "partial_batches", "unknown_key")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -171,7 +171,18 @@ def _partial_batches(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _unknown_key(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    value = "" if values["value"] is None else f", which is {values['value']:g}"
+    return (
+        f"group {values['group']} of {fact.target} has `{values['key']}`, which no step reads: it "
+        f"uses `{values['meant']}`{value}",
+        f"rename the key to `{values['meant']}`",
+    )
+
+
 _SENTENCES = {
+    "unknown_key": _unknown_key,
     "small_rate": _small_rate,
     "partial_batches": _partial_batches,
     "misplaced_setting": _misplaced,
@@ -200,7 +211,8 @@ RULE = Rule(
     "the same parameters steps in place of one whose state was loaded. A group without parameters "
     "is a note, as is an eps of Adam of at least 0.01 without weight_decay: the fourth argument is "
     "eps; so is a second beta below the first, a learning rate of Adadelta of at most 0.02, and "
-    "Rprop whose first three batches differ. A momentum of 1 or more fails.",
+    "Rprop whose first three batches differ. A momentum of 1 or more fails, and "
+    "so does a key of a group such as learning_rate, which no step reads.",
     formula="parameters of an optimizer are distinct; one optimizer per training",
     source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
     fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",

@@ -9,7 +9,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, judge_nothing, target_of, without_findings
 from hookcli.text import counted
 
-_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base", "masked_gradient")
+_KINDS = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base",
+          "masked_gradient", "stepped_frozen")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -78,7 +79,19 @@ def _base(fact: ScriptFact, _: int) -> tuple[str, str]:
     )
 
 
+def _stepped(fact: ScriptFact, _: int) -> tuple[str, str]:
+    values = fact.values
+    decay, many = values["weight_decay"], counted(values["parameters"], "frozen parameter")
+    by = f"weight_decay={decay:g}" if decay else "what it keeps of earlier gradients"
+    return (
+        f"{many}, such as '{fact.target}', still have a gradient of zeros, and "
+        f"{values['optimizer']} goes on changing them by {by}",
+        "set their `grad` to None when they are frozen, as `zero_grad()` does by default",
+    )
+
+
 _SENTENCES = {
+    "stepped_frozen": _stepped,
     "trained_base": _base,
     "masked_gradient": _masked,
     "frozen_statistics": _statistics,
@@ -98,6 +111,8 @@ RULE = Rule(
     "convolution is frozen and all zeros. A layer whose "
     "weight is trained together with its lora_A fails too. An embedding that is frozen, while the "
     "source calls Embedding.from_pretrained without `freeze`, is a note. "
+    "Fails too if frozen parameters of the optimizer still have gradients, and it changes them by "
+    "weight decay or momentum. "
     "Fails too if the script sets the gradient of the same rows of a parameter to zero between "
     "backward and the step, and the step changes these rows, by weight decay or momentum.",
     formula="requires_grad is False implies that running statistics stay; frozen weights != 0",

@@ -25,6 +25,13 @@ from hookcli.training.source.frame_source import body_of, end_of, own_nodes, use
 _MOST = 256  # lines, and optimizers
 _LEAST = 5  # optimizers of one line, or looks at a group
 _LARGE_EPS = 1e-2  # of Adam: 1e-8 is its default, and gradients below eps make hardly a step
+# Keys of groups that no optimizer reads, and the setting that they are meant for.
+_MEANT = {
+    **dict.fromkeys(("learning_rate", "learn_rate", "lrate", "rate"), "lr"),
+    **dict.fromkeys(("wd", "decay", "weightdecay", "l2", "weight_decay_rate"), "weight_decay"),
+    "beta": "betas",
+    "mom": "momentum",
+}
 _SMALL_RATE = 0.02  # of Adadelta: its default is 1, as it has no rate of its own
 _LARGEST_BATCH = 1 << 20  # elements
 _BATCHES = 3  # steps of Rprop whose batches are compared
@@ -78,7 +85,8 @@ class Constructions(Observer):
 
     kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
              "large_eps", "dropped_state", "endless_momentum", "swapped_betas",
-             "misplaced_setting", "small_rate", "partial_batches")  # fmt: skip
+             "misplaced_setting", "small_rate", "partial_batches",
+             "unknown_key")  # fmt: skip
     after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -161,6 +169,7 @@ class Constructions(Observer):
             "swapped_betas",
             "misplaced_setting",
             "small_rate",
+            "unknown_key",
         )
         kind, record = type(optimizer).__name__, records[0] if records else None
         misplaced = self._lines[known.line].misplaced
@@ -192,6 +201,13 @@ class Constructions(Observer):
                 self.facts.add(
                     "swapped_betas", kind, known.line, record=record, first=one, second=two
                 )
+        for number, group in enumerate(groups):
+            for key in group.keys() & _MEANT.keys() - optimizer.defaults.keys():
+                if _MEANT[key] in optimizer.defaults:
+                    self.facts.add(
+                        "unknown_key", kind, known.line, record=record, group=number, key=key,
+                        meant=_MEANT[key], value=_number(group.get(_MEANT[key])),
+                    )  # fmt: skip
         rate = first.get("lr")
         if kind == "Adadelta" and isinstance(rate, float) and 0 < rate <= _SMALL_RATE:
             self.facts.add("small_rate", kind, known.line, record=record, rate=rate)
@@ -264,6 +280,10 @@ class Constructions(Observer):
                     "optimizer_again", line.type, place, record=line.record, made=line.made,
                     steps=line.steps,
                 )  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _fourth_argument(optimizer: Any) -> str:

@@ -40,7 +40,8 @@ class _Part:
 class FrozenParts(Observer):
     """Looks at the parameters of trained roots that do not require grad."""
 
-    kinds = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base")
+    kinds = ("frozen_statistics", "frozen_zero", "frozen_embedding", "trained_base",
+             "stepped_frozen")  # fmt: skip
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -66,6 +67,7 @@ class FrozenParts(Observer):
             if all(states):
                 self._forget(root)
                 continue
+            self._look_at_gradients(optimizer, record)
             with torch.no_grad(), disable_current_modes():
                 self._look_at_norms(record)
                 if id(root) not in self._looked:
@@ -94,6 +96,25 @@ class FrozenParts(Observer):
                 record=record,
                 layers=len(both),
             )
+
+    def _look_at_gradients(self, optimizer: Any, record: Record) -> None:
+        """Find frozen parameters that a step still changes, as they have a gradient of zeros."""
+        names = record.root.names()
+        found, decay = [], 0.0
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.requires_grad or p.grad is None or id(p) not in names:
+                    continue
+                own = float(group.get("weight_decay") or 0)
+                if own or _has_moments(optimizer.state.get(p, {})):
+                    found.append(names[id(p)])
+                    decay = max(decay, own)
+        if found:
+            self.facts.add(
+                "stepped_frozen", found[0], record.root.model.place(found[0].rpartition(".")[0]),
+                record=record, parameters=len(found), weight_decay=decay,
+                optimizer=type(optimizer).__name__,
+            )  # fmt: skip
 
     def _look_at_norms(self, record: Record) -> None:
         key = id(record.root)
@@ -154,6 +175,12 @@ class FrozenParts(Observer):
                         places.of_class(type(record.root.root)),
                         record=record,
                     )
+
+
+def _has_moments(state: dict[str, Any]) -> bool:
+    """Return whether an optimizer keeps something of earlier gradients, by which it moves on."""
+    kept = [state.get(name) for name in ("momentum_buffer", "exp_avg")]
+    return any(isinstance(one, torch.Tensor) and bool(one.any()) for one in kept)
 
 
 def _bases(owner: str) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ from hookcli.training.source.frame_source import body_of, loss_place, user_frame
 from hookcli.training.source.loss_code import replaced_losses, zero_terms
 from hookcli.training.source.loss_source import unread_tensors
 
-_SEEN_IN_RUNS = {"misspelled"}  # mistakes that another observer sees where they have an effect
+# Mistakes that another observer sees where they have an effect.
+_SEEN_IN_RUNS = {"misspelled", "frozen_embedding"}
 _LOOK = 3  # the backward pass of a line at which its function is read: all variables exist then
 _IN_CODE: dict[str, Callable[[ast.AST], Iterator[tuple[str, int]]]] = {
     "overwritten_sum": overwritten_sums,

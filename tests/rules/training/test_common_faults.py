@@ -354,6 +354,13 @@ def test_sparse_inputs_are_left_out():
         ),
         (lambda p: torch.optim.Adam(p, betas=(0.5, 0.9)), []),
         (
+            lambda p: torch.optim.SGD([{"params": p, "learning_rate": 0.1}], lr=1e-3),
+            [
+                "group 0 of SGD has `learning_rate`, which no step reads: it uses `lr`, which is 0.001"
+            ],
+        ),
+        (lambda p: torch.optim.SGD([{"params": p, "lr_scale": 0.1}], lr=1e-3), []),
+        (
             lambda p: torch.optim.Adadelta(p, lr=1e-3),
             ["the learning rate of Adadelta is 0.001, which makes its updates 1,000 times smaller"],
         ),
@@ -369,6 +376,36 @@ def test_settings_of_an_optimizer_that_are_seldom_meant(optimizer_of, words):
     found = findings(judged(train), "optimizer_construction")
     assert len(found) == len(words)
     assert all(one.startswith(text) for one, text in zip(found, words, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "keeps", "is_found"),
+    [
+        ({"weight_decay": 0.1}, True, True),
+        ({"momentum": 0.9}, True, True),
+        ({}, True, False),  # a gradient of zeros changes nothing
+        ({"weight_decay": 0.1, "momentum": 0.9}, False, False),
+    ],
+)
+def test_parameters_that_are_frozen_later_keep_their_gradients(settings, keeps, is_found):
+    def train():
+        model = Model(3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, **settings)
+        first = next(model.children())
+        for step in range(12):
+            if step == 4:
+                first.requires_grad_(False)
+                before = [p.clone() for p in first.parameters()]
+            x, y = classes(step)
+            optimizer.zero_grad(set_to_none=not keeps)
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+        moved = any(not torch.equal(a, b) for a, b in zip(before, first.parameters(), strict=True))
+        assert moved == is_found
+
+    rows = findings(judged(train), "frozen_parts")
+    assert len(rows) == is_found
+    assert all("still have a gradient of zeros, and SGD goes on changing them" in r for r in rows)
 
 
 def test_rprop_may_get_the_same_batch_in_each_step():

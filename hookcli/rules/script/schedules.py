@@ -31,6 +31,10 @@ _SMALL = 0.05  # factors of a learning rate: of all steps
 _TIMES = 4  # how often a schedule runs through
 _RESTARTS = 3
 _FALL = 0.5  # of a rate, in one step
+_GROWN = 1.5  # times the rate of the optimizer
+_CALLS = 5
+_CUTS = 2
+_PAST = 1.1  # of the calls that a schedule was made for
 _SAME = 1.05  # factor between rates that are the same
 
 
@@ -40,7 +44,7 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     found = False
     for fact in facts:
         often, far = _too_often(fact), _other_horizon(fact) or _useless(fact, report)
-        far = far or _too_fast(fact, report)
+        far = far or _too_fast(fact, report) or _argument(fact) or _rates(fact)
         if often is not None:
             found = True
             yield RuleFinding(
@@ -53,6 +57,13 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 "fail", target_of(fact), "horizon", message, fact.values["calls"],
                 fact.values["horizon"], fact.place, "warning", advice=advice,
+            )  # fmt: skip
+        elif (end := _past_its_end(fact) or _before_its_first(fact, report)) is not None:
+            found = True
+            message, advice = end
+            yield RuleFinding(
+                "fail", target_of(fact), "horizon", message, fact.values["calls"],
+                fact.values["horizon"], fact.place, "note", advice=advice,
             )  # fmt: skip
         elif not fact.values["before"] and fact.values["calls"] > 1 and fact.values["steps"]:
             found = True
@@ -166,6 +177,71 @@ def _useless(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None
     )
 
 
+def _argument(fact: ScriptFact) -> tuple[str, str] | None:
+    """Return what is said of a schedule that gets a loss in place of an epoch."""
+    given = real(fact.values.get("given"))
+    if given is None:
+        return None
+    return (
+        f"`step` of {fact.target} gets {given:.4g}, such as a loss, and takes it for the number of "
+        "the epoch",
+        "call `scheduler.step()` without an argument: ReduceLROnPlateau alone gets a value",
+    )
+
+
+def _rates(fact: ScriptFact) -> tuple[str, str] | None:
+    """Return what is said of rates that grow on, compound, or follow single batches."""
+    values, kind = fact.values, fact.target
+    base, most, last = (real(values.get(name)) for name in ("base", "most", "last"))
+    factor, calls, steps = real(values.get("compounds")), values["calls"], values["steps"]
+    if kind == "MultiplicativeLR" and factor is not None and factor < 1:
+        return (
+            f"the factors of MultiplicativeLR are {factor:.3g}, {factor**2:.3g}, {factor**3:.3g} "
+            "and so on: it multiplies the rate by all of them, one after another",
+            f"return {factor:.3g} each time, or use LambdaLR",
+        )
+    grows = bool(values.get("rises") and base and most and last and last >= most >= _GROWN * base)
+    if kind == "LambdaLR" and grows and base and last and calls >= _CALLS:
+        return (
+            f"the factor of LambdaLR still grows at the end: the learning rate is {last:.3g} after "
+            f"{calls:,} calls, {last / base:.3g} times {base:.3g}",
+            "end the warm-up: `min(1.0, (step + 1) / warmup)`",
+        )
+    often = calls >= steps - 1 and steps >= _LEAST and values["cuts"] >= _CUTS
+    if kind == "ReduceLROnPlateau" and often:
+        return (
+            f"ReduceLROnPlateau steps with every batch, {calls:,} times, and cuts the learning "
+            f"rate {values['cuts']:,} times, from {values['first']:.3g} to "
+            f"{values['last']:.3g}: its patience counts batches, whose losses differ by chance",
+            "call it once an epoch, with the loss of all validation data",
+        )
+    return None
+
+
+def _past_its_end(fact: ScriptFact) -> tuple[str, str] | None:
+    """Return what is said of a cosine that rises again after the steps it was made for."""
+    horizon, calls = fact.values["horizon"], fact.values["calls"]
+    if fact.target != "CosineAnnealingLR" or horizon is None or calls <= _PAST * horizon:
+        return None
+    return (
+        f"CosineAnnealingLR is made for {horizon:,} calls, and gets {calls:,}: from its lowest "
+        "value on, the learning rate rises again",
+        "pass the number of all calls as `T_max`, or use CosineAnnealingWarmRestarts",
+    )
+
+
+def _before_its_first(fact: ScriptFact, report: TrainingReport) -> tuple[str, str] | None:
+    """Return what is said of a schedule that ends before its first milestone."""
+    milestone, calls = fact.values.get("milestone"), fact.values["calls"]
+    if milestone is None or calls < _CALLS or report.script.ended != "completed":
+        return None
+    return (
+        f"MultiStepLR has reached none of its milestones in {calls:,} calls, as the first is "
+        f"{milestone:,}: the learning rate stays as it is",
+        "count milestones in calls of `scheduler.step()`",
+    )
+
+
 _OFTEN = "call `scheduler.step()` once an epoch, or make the schedule for as many steps"
 
 
@@ -273,7 +349,11 @@ STEPS = Rule(
     "steps with every batch and runs through at least four times; if a scheduler never steps "
     "in 60 steps of its optimizer, or its optimizer never does; and if the factors of a LambdaLR "
     "are all below 0.05; and if a decay is below a thousandth of the first rate before half of the "
-    "steps. That it steps before the optimizer does, is a note.",
+    "steps. So is a `step` that gets a number with a fraction in place of an epoch; factors of "
+    "MultiplicativeLR that are powers of the first; a LambdaLR that still grows at the end, to 1.5 "
+    "times its rate or more; and a ReduceLROnPlateau that steps with every batch and cuts "
+    "the rate twice. A note is a cosine that goes on behind its end, a MultiStepLR that ends "
+    "before its first milestone, and a schedule that steps before its optimizer does.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+import torch
+from torch.optim.lr_scheduler import LRScheduler, MultiStepLR, ReduceLROnPlateau
 
 from hookcli.models import places
 from hookcli.report.rows.events import number
@@ -20,6 +23,7 @@ from hookcli.training.source.loss_source import argument_of_call, kind_of_value,
 
 _MOST = 64  # schedulers
 _SMALL = 1.001e-3  # of the first learning rate, with what rounding adds
+_RATES = 5
 _LEAST = 60  # steps of an optimizer whose scheduler makes none
 
 
@@ -49,6 +53,9 @@ class _Schedule:
     small: int | None = None  # steps of the optimizer until it was a thousandth of the first
     cuts: int = 0
     metric: tuple[str, str] | None = None  # the source of the value, and what it is
+    rises: bool = False  # at its last call
+    rates: list[float] = field(default_factory=list)  # after its first calls
+    given: float | None = None  # a value with a fraction, where an epoch is expected
 
 
 class Schedules(Observer):
@@ -107,6 +114,9 @@ class Schedules(Observer):
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
         known.calls += 1
+        # CosineAnnealingWarmRestarts has a step of its own, which takes fractions of epochs.
+        if type(scheduler).step is LRScheduler.step and known.given is None:
+            known.given = _fraction(call.argument(1, "epoch"))
         self.facts.look("schedule")
         self._rate = _rate(optimizer)
 
@@ -116,6 +126,9 @@ class Schedules(Observer):
         if known is not None:
             known.last = _rate(known.optimizer)
             known.most = max(known.most, known.last or 0.0)
+            known.rises = (known.last or 0.0) > (self._rate or 0.0)
+            if len(known.rates) < _RATES and known.last is not None:
+                known.rates.append(known.last)
             if known.small is None and known.first and (known.last or 0.0) <= _SMALL * known.first:
                 known.small = self._steps.get(id(known.optimizer), 0)
             if self._rate is not None and known.last is not None and known.last < self._rate:
@@ -151,6 +164,10 @@ class Schedules(Observer):
                 metric=metric[0],
                 metric_kind=metric[1],
                 floor=_floor(known.scheduler),
+                rises=known.rises,
+                compounds=_compounds(known.first, known.rates),
+                given=None if known.given is None else number(known.given),
+                milestone=_next_milestone(known.scheduler),
             )
         for made in self._made.values():
             optimizer = made.optimizer
@@ -163,6 +180,38 @@ class Schedules(Observer):
                     record=self.record_of({id(p) for p in parameters_of(optimizer)}),
                     steps=steps,
                 )
+
+
+def _fraction(value: Any) -> float | None:
+    """Return a number that is no epoch, as it has a fraction: a loss, perhaps."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().item() if value.numel() == 1 and not value.is_meta else None
+    return value if isinstance(value, float) and not value.is_integer() else None
+
+
+def _compounds(first: float | None, rates: Sequence[float]) -> float | None:
+    """Return the first factor of learning rates, if later ones are its square, its cube and so on.
+
+    Such factors are those of the whole time, and multiply each other. The factor before may be 1.
+    """
+    if not first or len(rates) < _RATES or min(rates) <= 0:
+        return None
+    factors = [after / before for before, after in pairwise([first, *rates])]
+    while factors and math.isclose(factors[0], 1.0, rel_tol=1e-6):
+        factors = factors[1:]
+    if len(factors) < _RATES - 1 or math.isclose(factors[0], 1.0, rel_tol=1e-3):
+        return None
+    powers = enumerate(factors, 1)
+    known = all(math.isclose(one, factors[0] ** i, rel_tol=1e-4) for i, one in powers)
+    return factors[0] if known else None
+
+
+def _next_milestone(scheduler: Any) -> int | None:
+    """Return the first milestone of a MultiStepLR, if its calls have reached none."""
+    milestones = getattr(scheduler, "milestones", None)
+    if type(scheduler) is not MultiStepLR or not milestones:
+        return None
+    return int(min(milestones)) if min(milestones) > scheduler.last_epoch else None
 
 
 def _base(scheduler: Any) -> float | None:

@@ -723,6 +723,69 @@ def test_a_schedule_made_for_batches_that_steps_with_epochs_and_the_other_way():
         assert findings(judged(healthy), "schedule_steps") == []
 
 
+def called(make, step, *, each=1):
+    """Train for 60 steps; `step` calls the scheduler with the loss, in one of `each` steps."""
+
+    def train():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        scheduler = make(optimizer)
+        for i in range(60):
+            optimizer.zero_grad()
+            loss = net(torch.randn(8, 4)).square().mean()
+            loss.backward()
+            optimizer.step()
+            if i % each == each - 1:
+                step(scheduler, loss, i)
+
+    return train
+
+
+def plain(scheduler, loss, i):
+    scheduler.step()
+
+
+S = torch.optim.lr_scheduler
+
+
+@pytest.mark.parametrize(
+    ("make", "step", "each", "message"),
+    [
+        (lambda o: S.StepLR(o, 30), lambda s, loss, i: s.step(loss.item()), 1, "such as a loss"),
+        (lambda o: S.StepLR(o, 30), lambda s, loss, i: s.step(i), 1, None),
+        (
+            lambda o: S.CosineAnnealingWarmRestarts(o, 30), lambda s, loss, i: s.step(i / 7), 1,
+            None,
+        ),
+        (
+            lambda o: S.MultiplicativeLR(o, lambda epoch: 0.9**epoch), plain, 10,
+            "the factors of MultiplicativeLR are 0.9, 0.81, 0.729",
+        ),
+        (lambda o: S.MultiplicativeLR(o, lambda epoch: 0.9), plain, 10, None),
+        (lambda o: S.LambdaLR(o, lambda i: (i + 1) / 10), plain, 1, "still grows at the end"),
+        (lambda o: S.LambdaLR(o, lambda i: min(1.0, (i + 1) / 10)), plain, 1, None),
+        (lambda o: S.LambdaLR(o, lambda i: 3.0 if i < 20 else 2.0), plain, 1, None),
+        (
+            lambda o: S.ReduceLROnPlateau(o, patience=3), lambda s, loss, i: s.step(loss.item()), 1,
+            "its patience counts batches",
+        ),
+        (
+            lambda o: S.ReduceLROnPlateau(o, patience=3), lambda s, loss, i: s.step(1.0), 10,
+            None,
+        ),
+        (lambda o: S.MultiStepLR(o, [40, 50]), plain, 10, "as the first is 40"),
+        (lambda o: S.MultiStepLR(o, [4, 5]), plain, 10, None),
+        (lambda o: S.CosineAnnealingLR(o, 4), plain, 10, "from its lowest value on"),
+        (lambda o: S.CosineAnnealingLR(o, 6), plain, 10, None),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of an epoch that is passed
+def test_schedules_that_do_something_else_than_they_are_made_for(make, step, each, message):
+    found = findings(judged(called(make, step, each=each)), "schedule_steps")
+    assert [message in one for one in found if message] == [True] * (message is not None)
+    assert len(found) == (message is not None)
+
+
 def test_nll_loss_gets_log_probabilities_over_the_classes():
     def of(make):
         def loss_of(net, x):

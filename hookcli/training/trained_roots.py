@@ -130,6 +130,7 @@ class TrainedRoots:
         they are called alone: then it is the module that owns them.
         """
         wanted = {id(p) for p in parameters}
+        trainable = {id(p) for p in parameters if p.requires_grad}
         covered = [
             (ids, root)
             for root in self._seen.roots.values()
@@ -139,6 +140,8 @@ class TrainedRoots:
             root
             for ids, root in covered
             if not any(_replaces(other, others, root, ids) for others, other in covered)
+            # What two roots share is trained by the one that has more, if it is frozen.
+            and (ids & trainable or not any(ids < others for others, _ in covered))
         ]
         seen = {key for ids, root in covered if root in found for key in ids}
         if not parameters or (len(found) == 1 and seen == wanted):

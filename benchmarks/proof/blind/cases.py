@@ -23,6 +23,7 @@ LATER = (
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
 )
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)

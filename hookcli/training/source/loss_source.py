@@ -400,6 +400,14 @@ def graded_weight(frame: FrameType) -> tuple[str, int] | None:
     return None
 
 
+def _gets_data(target: ast.expr, frame: FrameType) -> bool:
+    """Return whether what is assigned are tensors of which none has a gradient."""
+    targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    values = [value_of(one, frame) for one in targets]
+    tensors = [one for one in values if isinstance(one, torch.Tensor)]
+    return bool(tensors) and not any(one.requires_grad for one in tensors)
+
+
 def called_functions(frame: FrameType) -> list[Any]:
     """Return the user's functions and modules that the function of a frame calls by name.
 
@@ -411,9 +419,7 @@ def called_functions(frame: FrameType) -> list[Any]:
     data = {
         id(node.value)
         for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(value := value_of(node.targets[0], frame), torch.Tensor)
-        and not value.requires_grad
+        if isinstance(node, ast.Assign) and _gets_data(node.targets[0], frame)
     }
     for node in nodes:
         if isinstance(node, ast.Call) and id(node) not in data:

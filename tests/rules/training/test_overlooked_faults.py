@@ -348,3 +348,39 @@ def test_states_of_two_models_of_other_sizes_are_followed_until_their_steps():
     report = judged(train)
     assert findings(report, "loaded_weights") == []
     assert not [one for one in report.warnings if "left out" in one]
+
+
+def scene(n):
+    """Data whose labels are a comparison: a function that makes data, and no loss."""
+    mask = (torch.arange(4.0)[None] > torch.rand(n, 1) * 4).float()
+    return mask + 0.3 * torch.randn(n, 4), mask
+
+
+def test_a_function_that_makes_data_and_labels_is_no_loss():
+    def train():
+        x, mask = scene(32)
+        net = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(6):
+            step_of(optimizer, F.binary_cross_entropy_with_logits(net(x), mask))
+
+    assert findings(judged(train), "constant_term") == []
+
+
+def test_a_frozen_part_of_two_models_is_trained_by_one_of_them():
+    """Its first model trains no more: it has no record of the second optimizer."""
+    features = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+
+    def train():
+        first = nn.Sequential(features, nn.Linear(8, 3))
+        optimizer = torch.optim.Adam(first.parameters(), lr=1e-2)
+        for _ in range(4):
+            step_of(optimizer, first(torch.randn(8, 4)).square().mean())
+        features.requires_grad_(False)
+        second = nn.Sequential(features, nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(second.parameters(), lr=1e-2)
+        for _ in range(4):
+            step_of(optimizer, second(torch.randn(8, 4)).square().mean())
+
+    records = judged(train).records
+    assert [record.training.record for record in records] == ["first", "second"]

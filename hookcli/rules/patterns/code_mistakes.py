@@ -96,6 +96,20 @@ _SENTENCES = {
         "pass `create_graph=self.training`",
         is_note=True,
     ),
+    "rate_attribute": _Sentence(
+        "`{what}` is a new attribute of the optimizer, which no step reads",
+        "assign to the `{other}` of each of `optimizer.param_groups`",
+    ),
+    "average_not_updated": _Sentence(
+        "nothing calls `update_parameters` of `{what}`: the averaged model has its first weights",
+        "call `{what}.update_parameters(model)` after each step of the optimizer",
+    ),
+    "average_statistics": _Sentence(
+        "the batch norms of `{what}` have the running statistics of the last weights, and not of "
+        "their average: nothing calls `update_bn`",
+        "call `torch.optim.swa_utils.update_bn(loader, {what})` before it is evaluated",
+        is_note=True,
+    ),
     "uncalled_method": _Sentence(
         "`{what}` names a method and does not call it: the line has no effect",
         "add parentheses: `{what}()`",

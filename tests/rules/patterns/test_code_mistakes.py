@@ -13,6 +13,21 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "rate_attribute": (
+        "opt = torch.optim.SGD(net.parameters(), 0.1)\nopt.lr = 0.01",
+        "opt = torch.optim.SGD(net.parameters(), 0.1)\nopt.param_groups[0]['lr'] = 0.01\n"
+        "args.lr = 0.01\nopt.step_count = 0",
+    ),
+    "average_not_updated": (
+        "ema = AveragedModel(net)\naccuracy(ema)",
+        "ema = AveragedModel(net)\nema.update_parameters(net)\naccuracy(ema)",
+    ),
+    "average_statistics": (
+        "net = nn.BatchNorm1d(3)\nswa_model = AveragedModel(net)\n"
+        "swa_model.update_parameters(net)\nswa_model(x)",
+        "net = nn.BatchNorm1d(3)\nswa_model = AveragedModel(net)\n"
+        "swa_model.update_parameters(net)\nupdate_bn(loader, swa_model)",
+    ),
     "init_after_norm": (
         "def __init__(self):\n    self.convs = nn.ModuleList([weight_norm(c) for c in convs])\n"
         "    self.convs.apply(init_weights)",

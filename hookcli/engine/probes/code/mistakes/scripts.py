@@ -405,3 +405,49 @@ def _are_groups(node: ast.List) -> bool:
     groups = [one for one in node.elts if isinstance(one, ast.Dict)]
     keys = [text_of(key) for one in groups for key in one.keys if key is not None]
     return len(groups) > 1 and len(groups) == len(node.elts) and "'params'" in keys
+
+
+_UNREAD = {"lr", "learning_rate", "weight_decay", "momentum"}
+
+
+def rates_as_attributes(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield settings that are assigned to an optimizer of torch itself, which reads its groups."""
+    made = {
+        text_of(target)
+        for node in code.all(ast.Assign)
+        if isinstance(node.value, ast.Call)
+        and re.search(r"\boptim\.[A-Z]\w+$", text_of(node.value.func))
+        and (target := target_of(node)) is not None
+    }
+    for node in (*code.all(ast.Assign), *code.all(ast.AugAssign)):
+        target = node.target if isinstance(node, ast.AugAssign) else target_of(node)
+        if not isinstance(target, ast.Attribute) or text_of(target.value) not in made:
+            continue
+        if target.attr in _UNREAD:
+            yield Mistake(text_of(target), node.lineno, target.attr)
+
+
+def averages_without_updates(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield averaged models that a file never updates, though it calls them."""
+    if code.names(r"\bupdate_parameters\b"):
+        return
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if called(node.value) != "AveragedModel" or target is None:
+            continue
+        name = text_of(target)
+        given = [one for call in code.all(ast.Call) for one in (call.func, *call.args)]
+        if any(text_of(one) == name for one in given):
+            yield Mistake(name, node.lineno)
+
+
+def averages_without_statistics(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield averages of weights (SWA) of a model with batch norms without `update_bn`."""
+    if code.names(r"\b(update_bn|bn_update|use_buffers)\b") or not code.names(r"\bBatchNorm\dd\b"):
+        return
+    if not code.names(r"\bSWALR\b|\bswa_(model|start)\b"):
+        return
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if called(node.value) == "AveragedModel" and target is not None:
+            yield Mistake(text_of(target), node.lineno)

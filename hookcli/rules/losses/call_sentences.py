@@ -192,7 +192,26 @@ def _logits(values: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
+def _counted_weights(values: Mapping[str, Any]) -> tuple[str, str]:
+    return (
+        f"cross_entropy weighs class {values['class']} most, with {values['weight']:.3g}, which "
+        f"{values['share']:.0%} of the targets of a batch have: rarer classes weigh less, down to "
+        f"{values['least']:.3g}",
+        "pass weights that fall with the count: `counts.sum() / (classes * counts)`",
+    )
+
+
+def _lowered_positives(values: Mapping[str, Any]) -> tuple[str, str]:
+    return (
+        f"pos_weight={values['weight']:.3g} makes positives weigh less, and {values['share']:.0%} "
+        "of the targets are positive: the rare class counts even less",
+        "pass the number of negatives divided by that of positives",
+    )
+
+
 CALL_SENTENCES = {
+    "counted_weights": _counted_weights,
+    "lowered_positives": _lowered_positives,
     "activated": _activated,
     "ctc_short": _ctc_short,
     "entropy": _entropy,

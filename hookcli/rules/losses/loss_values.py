@@ -86,14 +86,15 @@ VALUES = Rule(
     of_training=True,
     looks_at="the loss",
     says="loss functions and distributions get values that they are made for",
-    computes="Looks at the arguments of loss functions and distributions of PyTorch, as they are "
-    "called, and at the graph of the loss: of a model's forward, and of some steps of a script. "
-    "Inputs must be logits, log-probabilities or rates, and targets classes, probabilities, signs "
-    "or counts, as the documentation of each function says. Values count as probabilities if they "
-    "add up to 1 along a dimension. A sample that a module gets must be drawn by `rsample`, unless "
-    "its log_prob is computed. No dropout may be between the last layer and a loss. Notes are what "
-    "may be meant: a mean of which a mask sets half to zero, kl_div with reduction 'mean', terms "
-    "that are weighed by the size of the others.",
+    computes="Looks at the arguments of loss functions and distributions of PyTorch, "
+    "as they are called, and at the graph of the loss: of a model's forward, and of some steps "
+    "of a script. Inputs must be logits, log-probabilities or rates, and targets classes, "
+    "probabilities, signs or counts, as the documentation of each function says. Values count "
+    "as probabilities if they add up to 1 along a dimension. A sample that a module gets must "
+    "be drawn by `rsample`, unless its log_prob is computed. No dropout may be between the last "
+    "layer and a loss. Weights of classes must not rise with their counts, and pos_weight not "
+    "lower rare positives. Notes are what may be meant: a mean of which a mask sets half to "
+    "zero, kl_div with reduction 'mean', terms that are weighed by the size of the others.",
     formula="labels != blank; input(kl_div) <= 0; 0 <= targets(binary_cross_entropy) <= 1",
     source="torch.nn.CTCLoss: targets cannot be blank; torch.nn.KLDivLoss: input in log space",
     fails="nn.CTCLoss() with labels from 0; F.kl_div(softmax(x), target); targets of -1 and 1",

@@ -20,6 +20,7 @@ CLASSES = torch.arange(12) % 3
 SHARES = torch.rand(12, 3, generator=torch.Generator().manual_seed(2)).softmax(1)
 BITS = F.one_hot(CLASSES, 3).float()
 SIGNS = 2 * BITS - 1
+RARE = torch.tensor([0] * 20 + [1] * 10 + [2] * 6)
 COUNTS = torch.arange(36.0).reshape(12, 3) % 4
 
 
@@ -111,6 +112,14 @@ MISTAKES = {
         lambda z: F.cross_entropy(z, CLASSES, torch.tensor([0.0, 0.0, 1.0])),
         "2 of 3 classes have the weight 0 in cross_entropy: 67% of the targets train nothing",
     ),
+    "weights that rise with the counts": (
+        lambda z: F.cross_entropy(z.repeat(3, 1), RARE, torch.tensor([0.56, 0.28, 0.17])),
+        "cross_entropy weighs class 0 most, with 0.56, which 56% of the targets",
+    ),
+    "positives that weigh less": (
+        lambda z: F.binary_cross_entropy_with_logits(z, BITS, pos_weight=torch.tensor(0.5)),
+        "pos_weight=0.5 makes positives weigh less, and 33% of the targets are positive",
+    ),
     "targets above 1": (
         lambda z: F.multilabel_soft_margin_loss(z, COUNTS),
         "multilabel_soft_margin_loss gets targets from 0 to 3",
@@ -196,6 +205,19 @@ HEALTHY = {
         z, SHARES * (torch.arange(12) < 8)[:, None]
     ),
     "smoothed labels": lambda z: F.cross_entropy(z, CLASSES, label_smoothing=0.1),
+    "weights that fall with the counts": lambda z: F.cross_entropy(
+        z.repeat(3, 1), RARE, torch.tensor([0.6, 1.2, 2.0])
+    ),
+    "equal weights": lambda z: F.cross_entropy(z.repeat(3, 1), RARE, torch.ones(3)),
+    "weights of classes that are as frequent": lambda z: F.cross_entropy(
+        z.repeat(3, 1), CLASSES.repeat(3), torch.tensor([1.0, 2.0, 3.0])
+    ),
+    "positives that weigh more": lambda z: F.binary_cross_entropy_with_logits(
+        z, BITS, pos_weight=torch.tensor(2.0)
+    ),
+    "frequent positives that weigh less": lambda z: F.binary_cross_entropy_with_logits(
+        z, 1 - BITS, pos_weight=torch.tensor(0.5)
+    ),
     "a class without a weight": lambda z: F.cross_entropy(
         z, CLASSES, torch.tensor([0.0, 1.0, 1.0])
     ),

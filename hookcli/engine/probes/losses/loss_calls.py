@@ -26,6 +26,9 @@ _APART, _MOSTLY = 1e-2, 0.9  # of sums of probabilities from 1, and of how many 
 _SEVERAL = 0.1  # of the samples that have several classes
 _SMOOTHED = 0.9  # of the targets
 _UNWEIGHTED = 0.5  # of the targets
+_MOST_CLASSES, _FEWEST = 64, 8  # targets for each class
+_TWICE = 1.5  # how far weights must be apart
+_RARE = 0.35  # the share of positives
 _LOG_RATES = {  # activations at the end of a model that returns rates
     "ExpBackward0": "exp", "SoftplusBackward0": "softplus", "ReluBackward0": "ReLU",
     "SigmoidBackward0": "sigmoid",
@@ -101,6 +104,45 @@ def weights(given: Arguments) -> Finding:
     if share <= _UNWEIGHTED:
         return None
     return "weights", {"share": share, "zero": int((weight == 0).sum()), "classes": len(weight)}
+
+
+def counted_weights(given: Arguments) -> Finding:
+    """Return that the weights of classes are larger for those that are more frequent.
+
+    The batch has each class, in the order of their weights, and the most frequent one twice as
+    often as the rarest.
+    """
+    weight, target = readable(given["weight"]), readable(given["target"])
+    if weight is None or target is None or target.is_floating_point() or weight.dim() != 1:
+        return None
+    labels = target.flatten()
+    labels = labels[(labels >= 0) & (labels < len(weight))]
+    if not 1 < len(weight) <= _MOST_CLASSES or len(labels) < _FEWEST * len(weight):
+        return None
+    counts = torch.bincount(labels, minlength=len(weight)).float()
+    if float(counts.min()) < 1 or float(counts.max()) < 2 * float(counts.min()):
+        return None
+    order = weight.float().argsort()
+    rises = bool((counts[order].diff() >= 0).all())
+    if not rises or float(weight.max()) < _TWICE * float(weight.min()):
+        return None
+    largest = int(order[-1])
+    share = float(counts[largest] / counts.sum())
+    return "counted_weights", {
+        "class": largest, "weight": float(weight[largest]), "share": share,
+        "least": float(weight.min()),
+    }  # fmt: skip
+
+
+def lowered_positives(given: Arguments) -> Finding:
+    """Return that pos_weight is below 1, although there are fewer positives than negatives."""
+    weight, target = readable(given["pos_weight"]), readable(given["target"])
+    if weight is None or target is None or weight.numel() != 1 or target.numel() < 2 * _FEWEST:
+        return None
+    share, value = float(target.float().mean()), float(weight)
+    if not are_bits(target) or not 0 < share < _RARE or value > 1 / _TWICE:
+        return None
+    return "lowered_positives", {"weight": value, "share": share}
 
 
 def swapped(loss: str, given: Arguments) -> Finding:
@@ -227,10 +269,17 @@ def infinite(given: Arguments) -> Finding:
 
 # By the name of the function in torch.nn.functional.
 LOOKS: dict[str, tuple[Look, ...]] = {
-    "cross_entropy": (partial(swapped, "cross_entropy"), soft_targets, smoothing, weights),
+    "cross_entropy": (
+        partial(swapped, "cross_entropy"),
+        soft_targets,
+        smoothing,
+        weights,
+        counted_weights,
+    ),
     "multilabel_soft_margin_loss": tuple(
         partial(look, "multilabel_soft_margin_loss") for look in (outside, activated)
     ),
+    "binary_cross_entropy_with_logits": (lowered_positives,),
     "kl_div": (divergence, kl_mean),
     "poisson_nll_loss": (partial(swapped, "poisson_nll_loss"), poisson),
     "gaussian_nll_loss": (gaussian,),

@@ -416,7 +416,7 @@ _ROWS = (
     ),
     Probe(
         "position_effect",
-        "one to four additional forwards in eval mode, only if tensors of positions exist",
+        "one to five additional forwards in eval mode, only if tensors of positions exist",
         Way.RERUNS,
         "trainability.order_of_time:effect",
         {"position_effect": "trainability:POSITION_EFFECT"},

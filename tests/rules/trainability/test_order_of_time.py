@@ -311,3 +311,24 @@ def test_a_table_of_sines_tells_positions_apart(table, message):
     rows = [row for row in report.checks if row.status == "fail"]
     assert len(rows) == (message is not None)
     assert all(message in row.message and row.target == "waves" for row in rows)
+
+
+class Words(Tokens):
+    """Time is in dimension 0, and the loss gets all words in one row."""
+
+    def __init__(self, *, tells):
+        super().__init__(tells=tells)
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, 0.0)
+        table = torch.randn(20, 1, 8, generator=torch.Generator().manual_seed(0))
+        self.register_buffer("pe", table)
+
+    def forward(self, ids, targets):
+        x = self.embed(ids) + (self.pe[: len(ids)] if self.tells else 0)
+        return F.cross_entropy(self.head(self.encoder(x)).view(-1, 3), targets)
+
+
+def test_samples_in_dimension_1_are_not_taken_for_positions():
+    ids = torch.randint(0, 30, (7, 4), generator=torch.Generator().manual_seed(0))
+    inputs = ids, torch.arange(28) % 3
+    report = hookcli.check(Words(tells=True), inputs=inputs, rules=["position_effect"])
+    assert [row.message for row in report.checks if row.status == "fail"] == []

@@ -79,6 +79,8 @@ def _effect(again: Rerun) -> dict[str, Any]:
     }
     if not kinds or not _varies(again, base):
         return {"why": "no output depends on the positions"}
+    if "moves" in kinds.values() and not _affect_each_other(again, base, time, length):
+        return {"why": f"the entries along dimension {time} are apart, as samples are"}
     return {"size": length, "moves": not {"other", "constant"} & set(kinds.values())}
 
 
@@ -91,6 +93,27 @@ def _varies(again: Rerun, base: Outputs) -> bool:
     if any(len(torch.unique_consecutive(t, dim=0)) > 1 for t in base.values() if t.dim() > 1):
         return True
     return bool(compare(base, again.predictions(map_batch(again.batch, rolled)))["differ"])
+
+
+def _affect_each_other(again: Rerun, base: Outputs, time: int, length: int) -> bool:
+    """Return whether another first position changes the outputs of the last one."""
+
+    def replaced(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() < 2 or tensor.shape[time] != length:
+            return tensor
+        first = tensor.narrow(time, 1, 1)
+        return torch.cat([first, tensor.narrow(time, 1, length - 1)], time)
+
+    other = again.predictions(map_batch(again.batch, replaced))
+    for path, before in base.items():
+        after = other.get(path)
+        if after is None or after.shape != before.shape or before.dim() < 2:
+            continue
+        if before.shape[time] == length and before.is_floating_point():
+            last = (tensor.narrow(time, length - 1, 1) for tensor in (before, after))
+            if change(*last) >= _EXACT:
+                return True
+    return False
 
 
 def _reversed(batch: Batch, time: int, length: int) -> Batch:

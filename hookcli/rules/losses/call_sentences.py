@@ -209,7 +209,16 @@ def _lowered_positives(values: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
+def _shares_as_logits(values: Mapping[str, Any]) -> tuple[str, str]:
+    return (
+        f"{values['loss']} gets values from {values['low']:.3g} to {values['high']:.3g}, as a "
+        "sigmoid returns, and applies another sigmoid: each prediction stays above 0.5",
+        "pass logits, or use binary_cross_entropy",
+    )
+
+
 CALL_SENTENCES = {
+    "shares_as_logits": _shares_as_logits,
     "counted_weights": _counted_weights,
     "lowered_positives": _lowered_positives,
     "activated": _activated,

@@ -116,6 +116,12 @@ MISTAKES = {
         lambda z: F.cross_entropy(z.repeat(3, 1), RARE, torch.tensor([0.56, 0.28, 0.17])),
         "cross_entropy weighs class 0 most, with 0.56, which 56% of the targets",
     ),
+    "sigmoids that are joined": (
+        lambda z: F.binary_cross_entropy_with_logits(
+            torch.stack([1 - z.sigmoid(), z.sigmoid()]), torch.stack([1 - BITS, BITS])
+        ),
+        "as a sigmoid returns, and applies another sigmoid",
+    ),
     "positives that weigh less": (
         lambda z: F.binary_cross_entropy_with_logits(z, BITS, pos_weight=torch.tensor(0.5)),
         "pos_weight=0.5 makes positives weigh less, and 33% of the targets are positive",
@@ -212,6 +218,10 @@ HEALTHY = {
     "weights of classes that are as frequent": lambda z: F.cross_entropy(
         z.repeat(3, 1), CLASSES.repeat(3), torch.tensor([1.0, 2.0, 3.0])
     ),
+    "logits that are joined": lambda z: F.binary_cross_entropy_with_logits(
+        torch.stack([1 - z, z]), torch.stack([1 - BITS, BITS])
+    ),
+    "logits between 0 and 1": lambda z: F.binary_cross_entropy_with_logits(z * 1e-3 + 0.1, BITS),
     "positives that weigh more": lambda z: F.binary_cross_entropy_with_logits(
         z, BITS, pos_weight=torch.tensor(2.0)
     ),

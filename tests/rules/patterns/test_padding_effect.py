@@ -88,6 +88,24 @@ def test_padding_that_does_not_count_is_not_accused(model, inputs):
     assert found(model, *inputs) == []
 
 
+class TimeFirst(Reader):
+    def forward(self, tokens, mask=None):
+        given = None if mask is None else mask.t()
+        return super().forward(tokens.t(), given)
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "severity"),
+    [
+        (TimeFirst(mean), (TOKENS.t(),), "note"),
+        (TimeFirst(mean), (TOKENS.t(), SEEN.t()), "warning"),
+        (TimeFirst(mean_of_seen), (TOKENS.t(), SEEN.t()), None),
+    ],
+)
+def test_time_may_be_in_dimension_0(model, inputs, severity):
+    assert [row.severity for row in found(model, *inputs)] == [severity] * (severity is not None)
+
+
 class Last(nn.Module):
     def __init__(self, *, less):
         super().__init__()

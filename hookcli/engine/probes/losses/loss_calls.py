@@ -28,6 +28,8 @@ _SMOOTHED = 0.9  # of the targets
 _UNWEIGHTED = 0.5  # of the targets
 _MOST_CLASSES, _FEWEST = 64, 8  # targets for each class
 _TWICE = 1.5  # how far weights must be apart
+_JOINS = SAME_VALUES | {"CatBackward0", "StackBackward0", "RsubBackward1"}
+_LONGEST = 50  # nodes
 _RARE = 0.35  # the share of positives
 _LOG_RATES = {  # activations at the end of a model that returns rates
     "ExpBackward0": "exp", "SoftplusBackward0": "softplus", "ReluBackward0": "ReLU",
@@ -143,6 +145,24 @@ def lowered_positives(given: Arguments) -> Finding:
     if not are_bits(target) or not 0 < share < _RARE or value > 1 / _TWICE:
         return None
     return "lowered_positives", {"weight": value, "share": share}
+
+
+def shares_as_logits(given: Arguments) -> Finding:
+    """Return that logits are joined from results of sigmoids and from 1 minus these."""
+    logits = readable(given["input"])
+    first = given["input"].grad_fn if logits is not None else None
+    if logits is None or first is None or maker(given["input"]) in _SHARES:
+        return None  # the graph tells of single ones
+    todo = [first]
+    for node in todo:  # grows meanwhile
+        if node.name() in _SHARES:
+            continue
+        behind = [other for other, _ in node.next_functions if other is not None]
+        if node.name() not in _JOINS or not behind or len(todo) > _LONGEST:
+            return None
+        todo += behind
+    found = {"low": float(logits.min()), "high": float(logits.max())}
+    return "shares_as_logits", {"loss": "binary_cross_entropy_with_logits", **found}
 
 
 def swapped(loss: str, given: Arguments) -> Finding:
@@ -279,7 +299,7 @@ LOOKS: dict[str, tuple[Look, ...]] = {
     "multilabel_soft_margin_loss": tuple(
         partial(look, "multilabel_soft_margin_loss") for look in (outside, activated)
     ),
-    "binary_cross_entropy_with_logits": (lowered_positives,),
+    "binary_cross_entropy_with_logits": (lowered_positives, shares_as_logits),
     "kl_div": (divergence, kl_mean),
     "poisson_nll_loss": (partial(swapped, "poisson_nll_loss"), poisson),
     "gaussian_nll_loss": (gaussian,),

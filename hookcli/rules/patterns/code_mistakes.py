@@ -110,6 +110,24 @@ _SENTENCES = {
         "call `torch.optim.swa_utils.update_bn(loader, {what})` before it is evaluated",
         is_note=True,
     ),
+    "state_not_passed": _Sentence(
+        "`{what}` runs in a loop, and no pass gets the state that it returns: each begins with "
+        "`{other}`",
+        "assign the state to `{other}`",
+    ),
+    "unread_sum": _Sentence(
+        "nothing reads `{other}` after `{what}`: the sum has no effect",
+        "assign the sum to the name that is returned",
+    ),
+    "focal_side": _Sentence(
+        "the focal factor of `{what}` is a power of `{other}`, whose logarithm it weighs: what is "
+        "predicted well counts most",
+        "use a power of the probability of the other class",
+    ),
+    "shifted_logsigmoid": _Sentence(
+        "`{what}` differs from the logarithm of 1 - sigmoid({other}), which is logsigmoid(-{other})",
+        "use `F.logsigmoid(-{other})`",
+    ),
     "uncalled_method": _Sentence(
         "`{what}` names a method and does not call it: the line has no effect",
         "add parentheses: `{what}()`",

@@ -13,6 +13,29 @@ from hookcli.rules.patterns.code_mistakes import _SENTENCES
 
 # For each mistake: code that has it, once, and code that looks like it and is right.
 CODE = {
+    "state_not_passed": (
+        "for x in steps:\n    output, h = self.rnn(x, hidden)\n    outputs += [output]",
+        "for x in steps:\n    output, hidden = self.rnn(x, hidden)\n"
+        "for x in steps:\n    output, h = self.rnn(x, hidden)\n    hidden = h\n"
+        "for x in steps:\n    output, h = self.rnn(x, hidden)\n    beams.append(h)\n"
+        "for x in steps:\n    output, weights = self.attention(x, memory)",
+    ),
+    "unread_sum": (
+        "def forward(self, x):\n    y = self.a(x)\n    if self.short:\n        x = y + shortcut\n"
+        "    return self.b(y)",
+        "def forward(self, x):\n    y = self.a(x)\n    x = y + x\n    return self.b(x)\n"
+        "def forward(self, x):\n    for f in self.blocks:\n        y = f(x)\n        x = y + z\n"
+        "    return y",
+    ),
+    "focal_side": (
+        "loss = -torch.pow(1 - p, self.gamma) * torch.log(1 - p) * (1 - t)",
+        "loss = -torch.pow(p, self.gamma) * torch.log(1 - p) * (1 - t)\n"
+        "b = -((1 - pt) ** gamma) * pt.log()\nc = (1 - p) ** 2 * torch.log(1 - p)",
+    ),
+    "shifted_logsigmoid": (
+        "loss = F.logsigmoid(1 - x)",
+        "loss = F.logsigmoid(-x) + F.logsigmoid(a - b)",
+    ),
     "rate_attribute": (
         "opt = torch.optim.SGD(net.parameters(), 0.1)\nopt.lr = 0.01",
         "opt = torch.optim.SGD(net.parameters(), 0.1)\nopt.param_groups[0]['lr'] = 0.01\n"

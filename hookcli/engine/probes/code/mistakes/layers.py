@@ -431,3 +431,57 @@ def unscaled_drops(code: SearchedCode) -> Iterator[Mistake]:
                     is_product = isinstance(node.value.op, ast.Mult)
                     if is_product and not names_in(node.value) & {"scale", "keep_prob"}:
                         yield Mistake(short(node.value), node.lineno)
+
+
+def states_not_passed_on(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield loops in which a recurrent layer returns a state that no later pass gets."""
+    for loop in code.all(ast.For):
+        for node in loop.body:
+            target = target_of(node)
+            call = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(target, ast.Tuple) or not isinstance(call, ast.Call):
+                continue
+            state = target.elts[-1]
+            given = call.args[-1] if len(call.args) > 1 else None
+            named = re.search(r"rnn|lstm|gru|cell|decoder", text_of(call.func).lower())
+            if not isinstance(state, ast.Name) or not isinstance(given, ast.Name) or not named:
+                continue
+            stored = {
+                one.id
+                for one in ast.walk(loop)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
+            read = {
+                one.id
+                for one in ast.walk(loop)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+            }
+            is_state = re.fullmatch(r"h\w?|hid\w*|state\w*|hx|c\w?|\w*_state|\w*hidden", given.id)
+            is_lost = state.id not in read and state.id != "_" and given.id not in stored
+            if is_state and is_lost:
+                yield Mistake(short(node), node.lineno, given.id)
+
+
+def sums_nobody_reads(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums that are assigned to a name which nothing reads afterwards, as of a shortcut.
+
+    A part of the sum is read afterwards, so that it may have been meant as the name.
+    """
+    for function in code.functions:
+        if function.name != "forward":
+            continue
+        loops = [one for one in ast.walk(function) if isinstance(one, ast.For | ast.While)]
+        inside = {id(node) for loop in loops for node in ast.walk(loop)}
+        names = [one for one in ast.walk(function) if isinstance(one, ast.Name)]
+        for node in ast.walk(function):
+            target = target_of(node)
+            if not isinstance(target, ast.Name) or not isinstance(node, ast.Assign):
+                continue
+            value = node.value
+            if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+                continue
+            end = node.end_lineno or node.lineno
+            later = {n.id for n in names if n.lineno > end and isinstance(n.ctx, ast.Load)}
+            parts = {one.id for one in (value.left, value.right) if isinstance(one, ast.Name)}
+            if id(node) not in inside and target.id not in later | parts and parts & later:
+                yield Mistake(short(node), node.lineno, target.id)

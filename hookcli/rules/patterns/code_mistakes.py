@@ -125,7 +125,8 @@ _SENTENCES = {
         "use a power of the probability of the other class",
     ),
     "shifted_logsigmoid": _Sentence(
-        "`{what}` differs from the logarithm of 1 - sigmoid({other}), which is logsigmoid(-{other})",
+        "`{what}` differs from the logarithm of 1 - sigmoid({other}), which is that of "
+        "sigmoid(-{other})",
         "use `F.logsigmoid(-{other})`",
     ),
     "uncalled_method": _Sentence(

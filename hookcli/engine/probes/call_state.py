@@ -9,6 +9,7 @@ forward writes to.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,6 +147,7 @@ def call_state(again: Rerun) -> list[Measurement]:
         methods = {name for n in changed for name in dir(type(start[n][0]))}
         buffers = {name for name, (module, own, _) in start.items() if own in module._buffers}
     resets = any(word in name for name in methods for word in _RESETS if _is_own(name))
+    resets |= any(_detaches(type(start[name][0]), start[name][1]) for name in changed)
     return [
         Measurement(STATE, name, None, {"resets": resets, "buffer": name in buffers}, None)
         for name in changed
@@ -156,6 +158,18 @@ def _other(tensor: torch.Tensor) -> torch.Tensor:
     """Return other values for an input: those of other samples, with the opposite sign."""
     moved = tensor.roll(1, 0) if tensor.dim() else tensor
     return -moved if moved.is_floating_point() else moved
+
+
+def _detaches(kind: type[nn.Module], attribute: str) -> bool:
+    """Return whether a forward detaches a state that it reads: it is carried on, on purpose."""
+    try:
+        source = inspect.getsource(kind.forward)
+    except (TypeError, OSError):
+        return False
+    if f"self.{attribute}.detach" in source:
+        return True
+    lines = [line.strip() for line in source.splitlines() if ".detach" in line]
+    return any(not line.startswith("self.") for line in lines)
 
 
 def _is_own(method: str) -> bool:

@@ -87,12 +87,13 @@ RULE = Rule(
     diagnoses=True,
     looks_at="repeated runs",
     says="a call of the model does not depend on the calls before it",
-    computes="Compares the tensors in attributes and buffers of modules before and after the run, "
-    "without the statistics of batch norms. Only if one was replaced or changed, the model is "
-    "called with the same input and seed in eval mode before and after a call with other samples. "
-    "It is a finding if the outputs differ, and if one more call returns those of the first one "
-    "after they are restored. It is a note if it is a buffer, which is saved on purpose, or if the "
-    "module has a method that resets it. Values that are kept and change no output do not count.",
+    computes="Compares the tensors in attributes and buffers of modules before and "
+    "after the run, without the statistics of batch norms. Only if one was replaced or changed, "
+    "the model is called with the same input and seed in eval mode before and after a call with "
+    "other samples. It is a finding if the outputs differ, and if one more call returns those "
+    "of the first one after they are restored. It is a note if it is a buffer, which is saved "
+    "on purpose, if forward detaches it, or if the module has a method that resets it. Values "
+    "that are kept and change no output do not count.",
     formula="f(x) = f(x) in eval mode",
     source="torch.nn.LSTM: the state is an argument and a result",
     fails="self.h = self.cell(x, self.h), without a reset",

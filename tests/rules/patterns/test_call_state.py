@@ -43,6 +43,14 @@ class KeepsLastInput(Keeps):
         return y
 
 
+class Detaches(Keeps):
+    """Carries its state on, without the graph of the last batch."""
+
+    def forward(self, x):
+        self.state = self.cell(x, self.state.detach().expand(len(x), -1))
+        return self.last(self.state)
+
+
 class StartsAnew(Keeps):
     def forward(self, x):
         self.state = torch.zeros(1, 6)
@@ -108,6 +116,7 @@ class CountsCalls(Buffered):
     ("kind", "severity"),
     [
         (Keeps, "warning"), (KeepsInPlace, "warning"), (KeepsAndResets, "note"),
+        (Detaches, "note"),
         (KeepsLastInput, "warning"),
         (Buffered, "note"), (BufferedInTraining, None), (CountsCalls, None),
         (StartsAnew, None), (Caches, None), (OnlyInTraining, None),

@@ -327,6 +327,8 @@ def _table(tensor: torch.Tensor) -> dict[str, Any] | None:
     is_start = bool(((rows[0] == 0) | (rows[0] == 1)).all())
     if not is_start or float(rows.abs().max()) > 1 or float(rows.std(0).max()) < _WAVES:
         return None
+    if bool((rows == rows.round()).all(1)[1:].any()):  # as those of a mask
+        return None
     equal = (rows[1:] == rows[:-1]).all(1).nonzero()
     if len(equal):
         return {"shape": [*plain.shape], "equal": int(equal[0]), "columns": None}

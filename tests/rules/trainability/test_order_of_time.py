@@ -302,6 +302,8 @@ WAVES = 100.0 ** -(torch.arange(8) / 8)
         (sines(torch.ones(8)), "only 2 of its 16 columns differ"),
         (sines(WAVES).repeat(1, 2), None),  # as rotary tables are
         (torch.eye(300)[:, :16], None),
+        (torch.ones(300, 16).tril(), None),
+        ((torch.arange(300)[:, None] % 7 >= torch.arange(16) % 7).float().flip(1), None),  # a mask
         (torch.zeros(300, 16), None),
     ],
 )

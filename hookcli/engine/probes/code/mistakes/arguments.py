@@ -314,8 +314,8 @@ def grids_by_row(code: SearchedCode) -> Iterator[Mistake]:
 
 def open_one_hots(code: SearchedCode) -> Iterator[Mistake]:
     """Yield one_hot without a number of classes in a forward: the largest label decides it."""
-    for function in code.functions:
-        for call in ast.walk(function) if function.name == "forward" else ():
+    for function in code.forwards:
+        for call in ast.walk(function):
             if not isinstance(call, ast.Call) or called(call) != "one_hot":
                 continue
             of_torch = text_of(call.func) in {"F.one_hot", "torch.nn.functional.one_hot"}

@@ -498,9 +498,7 @@ def _defaults(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr]]:
 
 def graphless_results(code: SearchedCode) -> Iterator[Mistake]:
     """Yield forwards that return a result of torch.autograd.grad without a graph."""
-    for function in code.functions:
-        if function.name != "forward":
-            continue
+    for function in code.forwards:
         made: dict[str, ast.Call] = {}
         for node in ast.walk(function):
             target = target_of(node)

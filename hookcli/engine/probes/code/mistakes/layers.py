@@ -419,9 +419,7 @@ def unscaled_drops(code: SearchedCode) -> Iterator[Mistake]:
     for kind in code.all(ast.ClassDef):
         if not re.search(r"drop", kind.name, re.IGNORECASE):
             continue
-        for function in kind.body:
-            if not isinstance(function, ast.FunctionDef) or function.name != "forward":
-                continue
+        for function in (one for one in code.forwards if one in kind.body):
             text = text_of(function)
             drawn = re.search(r"rand(_like)?\(|bernoulli", text)
             if not drawn or "self.training" not in text or re.search(r" / |div|/=|\*\*", text):
@@ -467,9 +465,7 @@ def sums_nobody_reads(code: SearchedCode) -> Iterator[Mistake]:
 
     A part of the sum is read afterwards, so that it may have been meant as the name.
     """
-    for function in code.functions:
-        if function.name != "forward":
-            continue
+    for function in code.forwards:
         loops = [one for one in ast.walk(function) if isinstance(one, ast.For | ast.While)]
         inside = {id(node) for loop in loops for node in ast.walk(loop)}
         names = [one for one in ast.walk(function) if isinstance(one, ast.Name)]

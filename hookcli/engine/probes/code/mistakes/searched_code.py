@@ -56,6 +56,14 @@ class SearchedCode:
         return self.all(ast.FunctionDef)
 
     @cached_property
+    def forwards(self) -> list[ast.FunctionDef]:
+        """The methods that PyTorch calls for a module."""
+        by_name: dict[str, list[ast.FunctionDef]] = {}
+        for function in self.functions:
+            by_name.setdefault(function.name, []).append(function)
+        return by_name.get("forward", [])
+
+    @cached_property
     def _names(self) -> str:
         """All names, attributes, arguments and definitions, each once."""
         found = {node.id for node in self.all(ast.Name)}

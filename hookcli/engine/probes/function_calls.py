@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import FrameType
-from typing import Any, TypeAlias
+from types import CodeType, FrameType
+from typing import Any, TypeAlias, TypeVar
+
+from torch.nn import functional
 
 from hookcli.models.model import Call
 
 Arguments: TypeAlias = Mapping[str, Any]  # of a call, by name
 # The name of what a look at a call or a node has found, with values.
 Finding: TypeAlias = tuple[str, dict[str, Any]] | None
+
+
+_Look = TypeVar("_Look")
+
+
+def by_code(looks: Mapping[str, _Look]) -> dict[CodeType, _Look]:
+    """Return what looks at functions of torch.nn.functional, by their code instead of their names.
+
+    A function that this version of torch lacks, or has in C++, is left out.
+    """
+    codes = {name: getattr(getattr(functional, name, None), "__code__", None) for name in looks}
+    return {code: looks[name] for name, code in codes.items() if code is not None}
 
 
 class RunningCalls:

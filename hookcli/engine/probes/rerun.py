@@ -89,7 +89,7 @@ class Rerun:
         self.time_is_first: bool | None = None  # whether dimension 0 is time, once that is known
         self._passes = PassCounts()
         self.draws = False  # whether the last run of `forward` drew random numbers of torch
-        self.draws_any = False  # or of random or numpy
+        self.draws_any = False  # whether those of `twice` did, also of random or numpy
 
     def twice(self) -> tuple[Outputs, Outputs]:
         """Return the outputs of two runs in eval mode; the runs happen once."""
@@ -111,7 +111,8 @@ class Rerun:
         """
         with self.running(mode, batch, within=within, seed=seed) as output:
             self.draws = has_drawn(self.plan.seed, self.device)
-            self.draws_any = self.draws or has_drawn_any(self.plan.seed, self.device)
+            if self._twice is None:
+                self.draws_any = self.draws or has_drawn_any(self.plan.seed, self.device)
             return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     @contextmanager

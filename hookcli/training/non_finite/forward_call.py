@@ -70,13 +70,17 @@ class ForwardCall:
     has_all_gradients: bool = field(init=False, default=True)
     most_kept: int | None = field(init=False, default=None)
     made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
-    computed: tuple[bool, ...] = field(init=False)  # whether a module made each tensor
+    computed: tuple[bool, ...] = field(init=False)  # whether something had computed each tensor
     written: tuple[tuple[str, torch.Tensor], ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         self.first_node = next_sequence_nr()
-        self.versions = self._versions()
-        self.computed = tuple(tensor.grad_fn is not None for _, tensor in self._tensors())
+        versions, computed = [], []
+        for value in (*self.args, *self.kwargs.values()):  # each forward does this
+            if type(value) is torch.Tensor and not value.is_inference():
+                versions.append(value._version)
+                computed.append(value.grad_fn is not None)
+        self.versions, self.computed = tuple(versions), tuple(computed)
 
     def end(self, outputs: Sequence[torch.Tensor]) -> None:
         """Note that the call has ended, and which nodes of autograd made the tensors it returned.

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.engine.probes.code.mistakes.arguments import frozen_embeddings
+from hookcli.engine.probes.code.mistakes.searched_code import SearchedCode
 from hookcli.models import module_tree, places
 from hookcli.torch_private import BatchNormBase, ConvNd, disable_current_modes
 from hookcli.training.norms import local
@@ -243,14 +245,7 @@ def _pretrained_at(root: nn.Module) -> str | None:
             tree = ast.parse("".join(linecache.getlines(file)))
         except (SyntaxError, ValueError, RecursionError):
             continue
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "from_pretrained"
-                and ast.unparse(node.func.value).endswith(("Embedding", "EmbeddingBag"))
-                and len(node.args) < 2
-                and not any(keyword.arg in ("freeze", None) for keyword in node.keywords)
-            ):
-                return f"{places.show(file)}:{node.lineno}"
+        found = next(frozen_embeddings(SearchedCode(tree)), None)
+        if found is not None:
+            return f"{places.show(file)}:{found.line}"
     return None

@@ -126,6 +126,8 @@ HEALTHY = {
     "indices of samples and positions": lambda net, y: y[torch.arange(6)[:, None], TOP],
     "one index for all": lambda net, y: y[:, TOP[:1].expand(6, 3)],
     "an opacity that others hide": hidden_by_others,
+    "a product of powers": lambda net, y: opacities(y) * opacities(y).cumprod(1),
+    "a share and its own product": lambda net, y: (lambda a: a * a.cumprod(1))(opacities(y)),
     "a softmax of similarity": lambda net, y: (-distances(y)).softmax(-1),
     "a softmax of scores": lambda net, y: (y @ y.transpose(1, 2)).softmax(-1),
     "gates of channels": lambda net, y: F.glu(convolved(y), dim=1),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
-from torch.nn import functional
 
 from hookcli.engine.probes.activations.masks import FUSED
 from hookcli.engine.probes.function_calls import Finding
@@ -22,12 +21,6 @@ _SAME = 1e-3  # relative: a scale in half precision
 _LOST = 1e-2  # of the weights of a row
 _SOFTMAX = ("SoftmaxBackward0", "SafeSoftmaxBackward0")
 _PRODUCT, _QUOTIENT = "MulBackward0", "DivBackward0"
-
-
-def mask_code() -> dict[CodeType, Any]:
-    """Return what looks at the masks of nn.MultiheadAttention, by the code that gets them."""
-    code = getattr(functional.multi_head_attention_forward, "__code__", None)
-    return {} if code is None else {code: masks_of_call}
 
 
 def masks_of_call(frame: FrameType) -> Finding:

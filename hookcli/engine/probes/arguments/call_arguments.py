@@ -9,12 +9,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 from torch.utils import checkpoint
 
-from hookcli.engine.probes.arguments.attention_arguments import mask_code
-from hookcli.engine.probes.arguments.resampling_arguments import resampling_code
-from hookcli.engine.probes.function_calls import Arguments, Finding
+from hookcli.engine.probes.arguments.attention_arguments import masks_of_call
+from hookcli.engine.probes.arguments.resampling_arguments import LOOKS as RESAMPLING
+from hookcli.engine.probes.function_calls import Arguments, Finding, by_code
 from hookcli.torch_private import DropoutBase
 
 # Functions of dropout that do nothing by default: `training` is False.
@@ -36,6 +35,14 @@ def off(name: str, frame: FrameType) -> Finding:
     return "dropout_off", {"function": name, "p": float(given["p"])}
 
 
+def _maker(values: torch.Tensor) -> str:
+    """Return the name of the node that made rows of features, before an activation."""
+    made = values.grad_fn
+    while made is not None and made.name() in _ROWS:
+        made = made.next_functions[0][0]
+    return "" if made is None else made.name()
+
+
 def dropped_channels(name: str, frame: FrameType) -> Finding:
     """Return that a dropout of channels takes samples or positions for channels.
 
@@ -49,10 +56,7 @@ def dropped_channels(name: str, frame: FrameType) -> Finding:
     found = {"function": name, "shape": [*values.shape], "channels": values.dim() - dims}
     if values.dim() == dims and dims > 2 and len(values) > 1:
         return "dropped_channels", found
-    made = values.grad_fn
-    while made is not None and made.name() in _ROWS:
-        made = made.next_functions[0][0]
-    of_features = made is not None and made.name() in {*_LINEAR, "EmbeddingBackward0"}
+    of_features = _maker(values) in {*_LINEAR, "EmbeddingBackward0"}
     is_batch = values.dim() == dims + 1 == 3 and values.shape[1] > 1
     return ("dropped_channels", found) if of_features and is_batch else None
 
@@ -74,10 +78,7 @@ def normalized(frame: FrameType) -> Finding:
     values = given["input"]
     if given["dim"] != 1 or not isinstance(values, torch.Tensor) or values.dim() != 3:
         return None
-    made = values.grad_fn
-    while made is not None and made.name() in _ROWS:
-        made = made.next_functions[0][0]
-    if made is None or made.name() not in _LINEAR or values.shape[1] < 2:
+    if _maker(values) not in _LINEAR or values.shape[1] < 2:
         return None
     return "normalized_positions", {"function": "F.normalize", "shape": [*values.shape]}
 
@@ -110,23 +111,21 @@ def _modules(function: Any) -> Iterator[DropoutBase]:
         yield from (one for one in owner.modules() if isinstance(one, DropoutBase))
 
 
+_LOOKS: dict[str, Callable[[FrameType], Finding]] = {
+    **{name: partial(off, name) for name in _OFF_BY_DEFAULT},
+    **{name: partial(dropped_channels, name) for name in ("dropout1d", "dropout2d", "dropout3d")},
+    "normalize": normalized,
+    "layer_norm": normalized_positions,
+    "multi_head_attention_forward": masks_of_call,
+    **RESAMPLING,
+}
+
+
 def looks_by_code() -> dict[CodeType, Callable[[FrameType], Finding]]:
     """Return what looks at the calls of functions, by their code."""
-    found: dict[CodeType, Callable[[FrameType], Finding]] = {}
-    for name in _OFF_BY_DEFAULT:
-        code = getattr(getattr(functional, name, None), "__code__", None)
-        if code is not None:
-            found[code] = partial(off, name)
-    for name in ("dropout1d", "dropout2d", "dropout3d"):
-        code = getattr(getattr(functional, name, None), "__code__", None)
-        if code is not None:
-            found[code] = partial(dropped_channels, name)
-    for name, look in (("normalize", normalized), ("layer_norm", normalized_positions)):
-        code = getattr(getattr(functional, name), "__code__", None)
-        if code is not None:
-            found[code] = look
+    found = by_code(_LOOKS)
     inner = getattr(checkpoint.checkpoint, "__wrapped__", checkpoint.checkpoint)
     code = getattr(inner, "__code__", None)
     if code is not None:
         found[code] = lambda frame: recomputed(frame.f_locals)
-    return found | mask_code() | resampling_code()
+    return found

@@ -17,6 +17,7 @@ from hookcli.engine.probes.trainability.loss_graph import (
     dimension_of,
     signed,
 )
+from hookcli.engine.probes.trainability.patterns.linear_maps import BATCH_NORMS
 from hookcli.refusals import raise_if_external
 
 Heads = Callable[[Node], set[int]]
@@ -27,7 +28,6 @@ _SUMS = {"AddBackward0", "SubBackward0"}
 _PRODUCTS = {"BmmBackward0", "UnsafeViewBackward0"}
 _ONWARDS = {"DivBackward0", "MulBackward0", "AddBackward0"}  # from a mask to its softmax
 _OFFSETS = {"AddBackward0", "ClampMinBackward0", "ClampBackward1", "ExpandBackward0"}
-_BATCH_NORMS = ("NativeBatchNormBackward0", "CudnnBatchNormBackward0", "MiopenBatchNormBackward0")
 _AVERAGES = ("MeanBackward1", "SumBackward1")
 _LONGEST = 6  # nodes of a path
 _LARGEST = 1 << 22  # elements of a mask
@@ -160,7 +160,7 @@ def _instance_size(node: Node, shape: Sequence[int]) -> int:
     name, (samples, channels) = node.name(), shape[:2]
     if name == "NativeGroupNormBackward0" and node._saved_group == node._saved_C == channels:
         return int(node._saved_HxW)
-    if name not in _BATCH_NORMS or not getattr(node, "_saved_training", True):
+    if name not in BATCH_NORMS or not getattr(node, "_saved_training", True):
         return 0
     given = tuple(node._saved_input.shape)  # F.instance_norm joins samples and channels
     is_instance = given[0] == 1 and samples > 1 and given[1] == samples * channels

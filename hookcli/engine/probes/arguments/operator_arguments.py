@@ -29,7 +29,8 @@ _REDUCTIONS = {
     "AminBackward0": "amin", "StdBackward0": "std", "VarBackward0": "var",
     "LogsumexpBackward0": "logsumexp", "LinalgVectorNormBackward0": "norm",
 }  # fmt: skip
-_ONES_LESS = {"RsubBackward1", "AddBackward0", "ClampMinBackward0", "ClampBackward1"}
+_ONE_LESS = "RsubBackward1"
+_ONES_LESS = {_ONE_LESS, "AddBackward0", "ClampMinBackward0", "ClampBackward1"}
 
 
 def crossed_indices(nodes: Sequence[Node]) -> Iterator[Found]:
@@ -57,12 +58,13 @@ def own_transmittances(nodes: Sequence[Node]) -> Iterator[Found]:
             product, opacity = behind(node, argument), behind(node, 1 - argument)
             if product is None or opacity is None or product.name() != "CumprodBackward0":
                 continue
-            source = behind(product)
+            source, is_rest = behind(product), False
             for _ in range(_LONGEST):
                 if source is None or source.name() not in _ONES_LESS or source == opacity:
                     break
+                is_rest |= source.name() == _ONE_LESS
                 source = behind(source)
-            if source is not None and source == opacity:
+            if is_rest and source is not None and source == opacity:
                 yield node, "own_transmittance", {"shape": [*product._saved_self.shape]}
 
 

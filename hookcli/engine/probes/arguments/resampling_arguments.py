@@ -7,11 +7,9 @@ A grid of grid_sample has (x, y) in its last dimension, between -1 and 1. Its id
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType
-from typing import Any
+from types import FrameType
 
 import torch
-from torch.nn import functional
 
 from hookcli.engine.probes.function_calls import Finding
 
@@ -110,12 +108,8 @@ def _is_readable(tensor: torch.Tensor) -> bool:
     return not tensor.is_meta and 0 < tensor.numel() <= _LARGEST and tensor.is_floating_point()
 
 
-def resampling_code() -> dict[CodeType, Callable[[FrameType], Any]]:
-    """Return what looks at the calls of these functions, by their code."""
-    looks: dict[str, Callable[[FrameType], Finding]] = {
-        "interpolate": resized,
-        "grid_sample": sampled,
-        "affine_grid": shrunk,
-    }
-    codes = ((getattr(getattr(functional, name), "__code__", None), looks[name]) for name in looks)
-    return {code: look for code, look in codes if code is not None}
+LOOKS: dict[str, Callable[[FrameType], Finding]] = {
+    "interpolate": resized,
+    "grid_sample": sampled,
+    "affine_grid": shrunk,
+}

@@ -13,9 +13,8 @@ from types import CodeType
 from typing import Any, TypeAlias
 
 import torch
-from torch.nn import functional
 
-from hookcli.engine.probes.function_calls import Arguments, Finding
+from hookcli.engine.probes.function_calls import Arguments, Finding, by_code
 from hookcli.engine.probes.losses.loss_nodes import are_bits
 from hookcli.engine.probes.trainability.loss_graph import SAME_VALUES
 
@@ -322,9 +321,4 @@ LOOKS: dict[str, tuple[Look, ...]] = {
 
 def looks_by_code() -> dict[CodeType, tuple[str, tuple[Look, ...]]]:
     """Return the names of loss functions and what looks at their calls, by their code."""
-    found = {}
-    for name, looks in LOOKS.items():
-        code = getattr(getattr(functional, name, None), "__code__", None)
-        if code is not None:
-            found[code] = name, looks
-    return found
+    return by_code({name: (name, looks) for name, looks in LOOKS.items()})

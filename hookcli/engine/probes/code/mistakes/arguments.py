@@ -395,7 +395,7 @@ def frozen_embeddings(code: SearchedCode) -> Iterator[Mistake]:
     for call in code.all(ast.Call):
         is_made = re.fullmatch(r"(\w+\.)*Embedding(Bag)?\.from_pretrained", text_of(call.func))
         named = {one.arg for one in call.keywords}
-        if is_made and len(call.args) == 1 and named.isdisjoint({"freeze", None}):
+        if is_made and len(call.args) < 2 and named.isdisjoint({"freeze", None}):
             yield Mistake(short(call), call.lineno)
 
 

@@ -207,3 +207,35 @@ def _power(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
         if isinstance(node.func, ast.Attribute):
             return node.func.value, node.args[0]
     return None
+
+
+def focal_sides(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield focal terms whose power is of the probability of the logarithm itself."""
+    for node in code.all(ast.BinOp):
+        parent = code.parents.get(id(node))
+        is_part = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult)
+        if not isinstance(node.op, ast.Mult) or is_part:
+            continue
+        powers, logs = set(), set()
+        for one in ast.walk(node):
+            pair: list[ast.expr] = []
+            if called(one) == "pow" and isinstance(one, ast.Call):
+                pair = one.args
+            elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow):
+                pair = [one.left, one.right]
+            if len(pair) == 2 and "gamma" in text_of(pair[1]):
+                powers.add(text_of(pair[0]))
+            if called(one) == "log" and isinstance(one, ast.Call) and one.args:
+                logs.add(text_of(one.args[0]))
+        for base in sorted(powers & logs):
+            yield Mistake(short(node), node.lineno, base)
+
+
+def shifted_logsigmoids(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield logsigmoid(1 - x), where the logarithm of 1 - sigmoid(x) is meant."""
+    for call in code.all(ast.Call):
+        given = call.args[0] if called(call) == "logsigmoid" and call.args else None
+        if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Sub):
+            continue
+        if isinstance(given.left, ast.Constant) and given.left.value == 1:
+            yield Mistake(short(call), call.lineno, text_of(given.right))

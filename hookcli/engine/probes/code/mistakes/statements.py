@@ -12,6 +12,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     line_of,
+    names_in,
     short,
     target_of,
     text_of,
@@ -243,3 +244,22 @@ def _is_next(code: SearchedCode, name: ast.Name) -> bool:
     """Return whether a generator is read in part on purpose, by next() or islice()."""
     parent = code.parents.get(id(name))
     return isinstance(parent, ast.Call) and called(parent) in {"next", "islice", "iter", "tee"}
+
+
+def graphless_results(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield forwards that return a result of torch.autograd.grad without a graph."""
+    for function in code.forwards:
+        made: dict[str, ast.Call] = {}
+        for node in ast.walk(function):
+            target = target_of(node)
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
+                continue
+            for call in ast.walk(node.value):
+                if not isinstance(call, ast.Call) or "create_graph" in text_of(call):
+                    continue
+                if text_of(call.func).endswith("autograd.grad"):
+                    made[target.id] = call
+        for node in ast.walk(function) if made else ():
+            if isinstance(node, ast.Return) and node.value is not None:
+                for name in made.keys() & names_in(node.value):
+                    yield Mistake(short(made[name]), made[name].lineno, name)

@@ -42,7 +42,9 @@ def crossed_indices(nodes: Sequence[Node]) -> Iterator[Found]:
         shape = tuple(map(int, node._saved_self_sym_sizes))
         if first is not None or index is None or index.dim() != 2 or index.dtype is torch.bool:
             continue
-        if len(index) == shape[0] > 1 and not bool((index == index[:1]).all()):
+        given = node.next_functions[0][0]  # a parameter, as a table of biases, has no samples
+        is_batch = given is not None and not given.name().endswith("AccumulateGrad")
+        if is_batch and len(index) == shape[0] > 1 and not bool((index == index[:1]).all()):
             made = [shape[0], *index.shape, *shape[2:]]
             yield node, "crossed_index", {
                 "shape": [*shape], "index": [*index.shape], "result": made

@@ -98,7 +98,7 @@ def _without_samples(report: Report, value: Mapping[str, Any]) -> RuleFinding:
     shape, many = value["lost"], value["samples"]
     message = (
         f"output{value['output']} {shape} has {shape[0]:,} rows for {many:,} samples and for "
-        f"{many + 1:,}: dimension 0 of the input is averaged, or another one is in its place"
+        f"{many + 1:,}: dimension 0 of the input is averaged, or another dimension takes its place"
     )
     return RuleFinding(
         "fail", "", "rows", message, shape[0], many, report.model.place, severity="note",

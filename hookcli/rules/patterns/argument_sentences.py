@@ -87,8 +87,8 @@ def _zero_one_mask(values: Values) -> tuple[str, str]:
 def _repeated_mask(values: Values) -> tuple[str, str]:
     heads, samples = values["heads"], values["samples"]
     return (
-        f"attn_mask repeats {samples} masks of samples {heads} times as a whole, but rows of an "
-        "attention with heads are those of one sample after another: samples get masks of others",
+        f"attn_mask repeats the masks of all {samples} samples {heads} times, but it must have the "
+        f"{heads} masks of sample 0 first, then those of sample 1: samples get the masks of others",
         f"use `mask.repeat_interleave({heads}, dim=0)`",
     )
 
@@ -171,7 +171,7 @@ def _other_corners(values: Values) -> tuple[str, str]:
     aligned = values["align_corners"]
     return (
         f"the grid of grid_sample has the step of align_corners={not aligned}, and the function "
-        f"gets align_corners={aligned}: also a grid that moves nothing changes the image",
+        f"gets align_corners={aligned}: even an identity grid changes the image",
         f"pass `align_corners={not aligned}`",
     )
 
@@ -195,8 +195,8 @@ def _crossed_index(values: Values) -> tuple[str, str]:
 
 def _own_transmittance(values: Values) -> tuple[str, str]:
     return (
-        "each opacity is multiplied by a cumprod of 1 - opacity that has its own factor, too: it "
-        "hides itself",
+        "a cumprod of 1 - opacity includes the factor of the position itself: each position is "
+        "hidden by its own opacity",
         "begin with 1: `torch.cat([torch.ones_like(a[:, :1]), 1 - a], 1).cumprod(1)[:, :-1]`",
     )
 
@@ -308,7 +308,7 @@ def _layer_dropout(values: Values) -> tuple[str, str]:
     return (
         f"{values['type']} with dropout={values['p']:g} and one layer drops nothing: it drops "
         "between layers",
-        "put `nn.Dropout` behind the layer, or use more layers",
+        "put `nn.Dropout` after the layer, or use more layers",
     )
 
 

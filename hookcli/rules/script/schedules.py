@@ -352,7 +352,7 @@ STEPS = Rule(
     "steps. So is a `step` that gets a number with a fraction in place of an epoch; factors of "
     "MultiplicativeLR that are powers of the first; a LambdaLR that still grows at the end, to 1.5 "
     "times its rate or more; and a ReduceLROnPlateau that steps with every batch and cuts "
-    "the rate twice. A note is a cosine that goes on behind its end, a MultiStepLR that ends "
+    "the rate twice. A note is a cosine that continues after its end, a MultiStepLR that ends "
     "before its first milestone, and a schedule that steps before its optimizer does.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",

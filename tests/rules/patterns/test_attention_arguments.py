@@ -97,7 +97,7 @@ MISTAKES = {
     "a fused mask of 0 and 1": (fused(attn_mask=PAST.float()), "is a float tensor of 0 and 1"),
     "masks in the order of heads": (
         multi_head(attn_mask=(~SEEN)[:, None].expand(6, 5, 5).repeat(HEADS, 1, 1)),
-        "repeats 6 masks of samples 2 times as a whole",
+        "repeats the masks of all 6 samples 2 times",
     ),
     "a causal mask of the last queries": (last_queries, "do not see the last 3 keys"),
     "two scales": (fused(1 / math.sqrt(8)), "1/sqrt(8), which the function does as well"),

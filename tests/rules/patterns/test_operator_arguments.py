@@ -80,7 +80,7 @@ MISTAKES = {
     "an opacity that hides itself": (
         lambda net, y: opacities(y) * (1 - opacities(y)).cumprod(1) * 0
         + (lambda a: a * (1 - a + 1e-6).cumprod(1))(opacities(y)),
-        "it hides itself",
+        "is hidden by its own opacity",
     ),
     "a softmax of distances": (
         lambda net, y: (distances(y) / 2).softmax(-1), "what is farthest has the largest weight"

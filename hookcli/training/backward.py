@@ -29,7 +29,7 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one real element: a tensor, except on the CPU. `scale` is the
     factor of a GradScaler in it, a tensor on a GPU too. `place` is the line of the script that
-    called backward. `roots` are the ids of the roots that the pass reached. `left` tells of
+    called backward. `roots` are the numbers of the roots that the pass reached. `left` tells of
     records, by id, whether the gradients of their last step were still there: see
     `Record.left_gradients`. `graph` is that of a loss that is not finite.
 

@@ -55,9 +55,9 @@ class BackwardPasses:
         if self._seen.by_hand:
             self._measure_by_hand(root)
         current = self.pending[-1]
-        if id(root) not in current.roots:
+        if root.number not in current.roots:
             more = len(self.pending) > 1 and current.fills and self._adds(root)
-            current.roots.add(id(root))
+            current.roots.add(root.number)
             if self.awaited and current.fills and not more:
                 for record in self._seen.records:
                     if record.root is root and id(record) in self.awaited:
@@ -69,16 +69,16 @@ class BackwardPasses:
 
         Those that were erased are forgotten: a generator's pass gives the discriminator gradients.
         """
-        earlier = [one for one in self.pending[:-1] if one.fills and id(root) in one.roots]
+        earlier = [one for one in self.pending[:-1] if one.fills and root.number in one.roots]
         if not earlier or root.has_gradients():
             return bool(earlier)
         for one in earlier:
-            one.roots.discard(id(root))
+            one.roots.discard(root.number)
         return False
 
     def _measure_by_hand(self, root: RootWatch) -> None:
         """Measure the update that the script made itself before this backward pass of a root."""
-        by_hand = self._seen.by_hand.get(id(root))
+        by_hand = self._seen.by_hand.get(root.number)
         if by_hand is not None:
             by_hand.record.measure_late()
 
@@ -108,21 +108,21 @@ class BackwardPasses:
         reached = [
             root
             for root in self._seen.roots.values()
-            if id(root) in last.roots and _may_train(last, root)
+            if root.number in last.roots and _may_train(last, root)
         ]
         for root in reached:
             if len(reached) > 1 and any(map(root.is_inside, reached)):
                 continue
-            by_hand = self._seen.by_hand.get(id(root))
+            by_hand = self._seen.by_hand.get(root.number)
             if by_hand is None or by_hand.fills < last.fills:
                 record = self._record(root, None)
-                by_hand = self._seen.by_hand[id(root)] = ByHand(record, fills=last.fills)
+                by_hand = self._seen.by_hand[root.number] = ByHand(record, fills=last.fills)
             if by_hand.fills == last.fills:
                 by_hand.backward_ended(last, self._is_sampled)
 
     def through(self, roots: Sequence[RootWatch]) -> list[BackwardPass]:
         """Return the backward passes since the last step that reached one of these roots."""
-        ids = {id(root) for root in roots}
+        ids = {root.number for root in roots}
         return [one for one in self.pending if not ids.isdisjoint(one.roots)]
 
     def of_step(self, records: Sequence[Record]) -> list[BackwardPass]:
@@ -137,7 +137,7 @@ class BackwardPasses:
             [
                 one
                 for one in passes
-                if any(id(r.root) in one.roots and one.computes(r.own) for r in records)
+                if any(r.root.number in one.roots and one.computes(r.own) for r in records)
             ]
         )
         if own:
@@ -174,8 +174,8 @@ class BackwardPasses:
     def join(self, part: RootWatch, whole: RootWatch) -> None:
         """Count the passes through a part as passes through the whole too."""
         for one in (*self.pending, *self._recent):
-            if id(part) in one.roots:
-                one.roots.add(id(whole))
+            if part.number in one.roots:
+                one.roots.add(whole.number)
 
 
 def _may_train(one: BackwardPass, root: RootWatch) -> bool:

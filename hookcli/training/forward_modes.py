@@ -61,6 +61,16 @@ class RootModes:
         self.eval_modules: set[str] = set()
         self.eval_steps: set[int] = set()
 
+    def references(self) -> int:
+        """Return how many references to the root this has."""
+        return 1 + sum(layer is self._root for _, layer in self._layers)
+
+    def let_go(self) -> None:
+        """Keep what was counted, and nothing of the root."""
+        self._root = nn.Module()
+        self._layers = []
+        self._known = None
+
     @property
     def depends(self) -> bool:
         """Whether a layer of the root depends on its mode."""

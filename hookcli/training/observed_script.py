@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
+import weakref
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
@@ -58,7 +60,9 @@ class SeenById(dict[int, Seen]):
 class ObservedScript:
     """The roots, the optimizers and the records of a script, and notes about them.
 
-    `roots` and `by_hand` are by the id of a module and of a root, `optimizers` by their own ids.
+    `roots` are by the id of a module, `by_hand` by the number of a root, `optimizers` by their own
+    ids. `dropped` has the roots that nobody trained and the script has dropped, each kind once.
+    `held_before` are the ids of parameters that an optimizer had which the script has dropped.
     `by_hand` has roots that no optimizer has trained so far. `detached` is the reason why the
     observation ended early. `passes` counts the backward passes through roots, by whether they add
     to `.grad`. `compiles` tells whether the script uses torch.compile, and `has_children` whether
@@ -72,6 +76,8 @@ class ObservedScript:
     records: list[Record] = field(default_factory=list)
     by_hand: SeenById[ByHand] = field(default_factory=SeenById)
     optimizers: SeenById[Any] = field(default_factory=SeenById)
+    held_before: set[int] = field(default_factory=set)
+    dropped: dict[OtherModule, int | None] = field(default_factory=dict)
     ranks: OtherRanks | None = None
     first_bad: FirstNonFinite | None = None
     unmatched: UnmatchedHooks = field(default_factory=UnmatchedHooks)
@@ -80,6 +86,15 @@ class ObservedScript:
     passes: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     compiles: bool = False
     has_children: bool = False
+    _keys: weakref.WeakKeyDictionary[Any, int] = field(default_factory=weakref.WeakKeyDictionary)
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def key_of(self, optimizer: Any) -> int:
+        """Return a number of an optimizer, which no other one gets, also once it is gone."""
+        key = self._keys.get(optimizer)
+        if key is None:
+            key = self._keys[optimizer] = next(self._numbers)
+        return key
 
     def is_wanted(self, root: RootWatch) -> bool:
         """Return whether --root selects a root."""
@@ -151,10 +166,13 @@ class ObservedScript:
         if asked is not None:
             records = [record for record in records if record.root.has_asked(asked)]
         for record in records:
-            record.root.name_again()
+            if not record.is_closed:
+                record.root.name_again()
         name_records(records)
         chosen = records if only is None else [record for record in records if record in only]
         for record in chosen:
+            if record.is_closed:
+                continue
             record.shared = [other for other in records if record.is_of_same_steps(other)]
         held = self.held_ids()
         reports = []
@@ -175,13 +193,13 @@ class ObservedScript:
         return tuple(reports)
 
     def held_ids(self) -> set[int]:
-        """Return the identities of the parameters of all optimizers."""
-        return {
+        """Return the identities of the parameters of all optimizers, as far as these exist."""
+        return self.held_before.union(
             id(p)
             for optimizer in self.optimizers.values()
             for group in optimizer.param_groups
             for p in group["params"]
-        }
+        )
 
     def _warnings(self, records: Sequence[Report]) -> list[str]:
         notes = [*self.notes, *self.unmatched.warnings()]
@@ -266,26 +284,30 @@ class ObservedScript:
         )
 
     def _others(self) -> list[OtherModule]:
-        trained = {id(record.root) for record in self.records}
-        trained |= {id(b.record.root) for b in self.by_hand.values()}
+        trained = {record.root.number for record in self.records}
+        trained |= {b.record.root.number for b in self.by_hand.values()}
         parts = {  # a part of a trained root may be called alone, such as a decoder
             id(part)
             for root in self.roots.values()
-            if id(root) in trained
+            if root.number in trained
             for part in root.root.modules()
         }
         rows = []
         names = Counter(record.root.name for record in self.records)
+        dropped = dict(self.dropped)
         for root in self.roots.values():
             if id(root.root) not in parts and not isinstance(root.root, LooseParameters):
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
+                calls = root.known_calls
+                kind = type(root.root).__name__
+                earlier = dropped.pop(OtherModule(root.name, kind, 0, count, place), 0)
+                calls = None if calls is None or earlier is None else calls + earlier
                 names[root.name] += 1
                 many = names[root.name]  # a function has one name for all of its arguments
                 name = root.name if many == 1 else f"{root.name} #{many}"
-                kind = type(root.root).__name__
-                rows.append(OtherModule(name, kind, root.known_calls, count, place))
-        return rows
+                rows.append(OtherModule(name, kind, calls, count, place))
+        return rows + [replace(row, calls=calls) for row, calls in dropped.items()]
 
 
 def _limits(info: TrainingInfo) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
@@ -127,7 +128,9 @@ class RootCalls:
         self._inside: RootWatch | None = None  # a root whose end is hooked
         self._end_hook: SwitchedHooks | None = None  # of the root that was hooked last
         self._api_usage: Any = None  # PyTorch's function
-        self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
+        # Those called outermost, without parameters to train.
+        self._skipped: dict[int, weakref.ref[nn.Module]] = {}
+        self.before_root: Callable[[], None] = lambda: None  # is called before a root is added
 
     def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function so that an error in it ends the observation, not the script."""
@@ -257,7 +260,7 @@ class RootCalls:
         depth.calls += 1
         root = self._seen.roots.get(id(module))
         if root is None:
-            if depth.calls > 1 or id(module) in self._skipped:
+            if depth.calls > 1 or self._is_skipped(module):
                 return None
             root = self._find(module)
         if root is None or root.root is not module or root.running:
@@ -281,6 +284,10 @@ class RootCalls:
         replaced = root.enter(args, kwargs, nested=nested)
         self._hook_only_end(root)
         return replaced
+
+    def _is_skipped(self, module: nn.Module) -> bool:
+        known = self._skipped.get(id(module))
+        return known is not None and known() is module
 
     def _is_nested(self, root: RootWatch) -> bool:
         """Return whether a root is called inside a call of another one."""
@@ -313,7 +320,7 @@ class RootCalls:
             known.wrappers = known.wrappers or wrappers
             return known
         if next(root.parameters(), None) is None:
-            self._skipped[id(root)] = root
+            self._skipped[id(root)] = weakref.ref(root)
             return None
         found = self.add_root(module)
         for whole in list(self._seen.roots.values()):
@@ -323,6 +330,7 @@ class RootCalls:
 
     def add_root(self, called: nn.Module) -> RootWatch:
         """Return the watch of a module that becomes a root."""
+        self.before_root()
         watch = RootWatch(
             called,
             self._seen.job.spec,

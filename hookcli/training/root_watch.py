@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import sys
 import time
@@ -31,6 +32,7 @@ from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
+from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
@@ -50,6 +52,7 @@ from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
+from hookcli.training.references import count_references
 from hookcli.training.roots import (
     LooseParameters,
     UnmatchedHooks,
@@ -72,8 +75,11 @@ CHANGED_INPUTS = "changed_inputs"  # a probe
 _MOST_NOTED = 500  # calls after which it is not noted any more
 
 
+_NUMBERS = itertools.count(1)
+
+
 class RootWatch:
-    """The hooks on one root, from its first call on.
+    """The hooks on one root, from its first call on. Each has another `number`.
 
     `forward_begins(watch)` is called before a forward with gradients, and returns its step if that
     is sampled. `backward_begins(watch)` is called when a backward pass reaches an output of the
@@ -94,6 +100,7 @@ class RootWatch:
         limited: bool = True,
         most_kept: int | None = None,
     ) -> None:
+        self.number = next(_NUMBERS)
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
@@ -511,6 +518,25 @@ class RootWatch:
         self.rest()
         self._steps.forget_optimizers()
 
+    def is_dropped(self) -> bool:
+        """Return whether nothing but this watch has a reference to the root, as far as is known."""
+        if isinstance(self.root, LooseParameters):
+            return True  # it is hookcli's own; the script has the parameters
+        own = 2 + self.modes.references() + self._steps.references(self.root)  # `model` has one too
+        return count_references([self.root]) <= own
+
+    def let_go(self) -> None:
+        """Keep nothing of a root that the script has dropped: an empty module takes its place."""
+        self.close()
+        self.root = _empty(type(self.root))
+        self.model = backend_of(self.root)
+        self.modes.let_go()
+        self._steps.let_go()
+        self._before = {}
+        self.names_in_call = {}
+        self.recent.clear()
+        self._generators = self._reached_by = None
+
     def report(
         self,
         model: Model,
@@ -565,6 +591,19 @@ class RootWatch:
         if hooks is not None and hooks.first in self.partly:  # others ran perhaps, unobserved
             report = replace(report, uncalled=())
         return replace(report, run=run, training=training)
+
+
+def _empty(kind: type[nn.Module]) -> nn.Module:
+    """Return a module of a class without parameters; a plain one if the class does not allow it."""
+    if issubclass(kind, LooseParameters):
+        return LooseParameters({})
+    try:
+        made = kind.__new__(kind)
+        nn.Module.__init__(made)
+    except Exception as error:
+        raise_if_external(error)
+        return nn.Module()
+    return made
 
 
 class _Last(Portable):

@@ -43,6 +43,10 @@ class HookSet:
         self.is_attached = True
         return hooks.attach_during_call(called, args, kwargs)
 
+    def references(self, root: nn.Module) -> int:
+        """Return how many references to a root this has, while no hooks are attached."""
+        return self.hooks.references(root)
+
     def detach(self) -> None:
         """Remove the hooks on modules."""
         if self.is_attached:
@@ -138,6 +142,18 @@ class StepHooks:
         self.is_attached = False
         for one in self._sets():
             one.detach()
+
+    def references(self, root: nn.Module) -> int:
+        """Return how many references to a root the hooks have, while none are attached."""
+        return sum(one.references(root) for one in self._sets())
+
+    def let_go(self) -> None:
+        """Free the hooks, after the last report."""
+        for one in self._sets():
+            one.hooks.forget_optimizers()
+            one.hooks.let_go()
+        self.run = None
+        self.asked.clear()
 
     def answered(self, identity: str) -> None:
         """Note that the hooks of a question are not needed any more: see `forget_answered`."""

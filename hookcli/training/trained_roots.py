@@ -22,7 +22,7 @@ _MOST_OF_A_KIND = 8  # records of a root, of optimizers of one type that hold th
 class TrainedRoots:
     """The records of each optimizer, `of` its id, and the last one of each root, in `last_of`.
 
-    `early` has the steps that a GradScaler skipped before the first step, by the id of the root.
+    `early` has the steps that a GradScaler skipped before the first step, by the number of the root.
     `add_root` makes a module a root. `joined` is told that a root became a part of another one.
     """
 
@@ -49,12 +49,12 @@ class TrainedRoots:
         records = []
         roots = self._roots_of(parameters)
         for root in roots:
-            by_hand = self._seen.by_hand.pop(id(root), None)
+            by_hand = self._seen.by_hand.pop(root.number, None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
             self._forget_parts(root)
             self._join_parts(root, roots)
-            merged = self._merged.get(id(root)) if inside else None
+            merged = self._merged.get(root.number) if inside else None
             if merged is not None:
                 merged.merged.add(id(optimizer))
                 merged.hold(optimizer)
@@ -67,15 +67,15 @@ class TrainedRoots:
             record = self.record(root, optimizer)
             if inside:
                 record.merged.add(id(optimizer))
-                self._merged[id(root)] = record
-            for step in self.early.pop(id(root), []):
+                self._merged[root.number] = record
+            for step in self.early.pop(root.number, []):
                 record.steps.add(step)
             root.is_bound = True
             if not root.calls or self._seen.compiles:
                 root.watch_parameters()
             self._seen.records.append(record)
             name_records(self._seen.records)
-            self.last_of[id(root)] = record
+            self.last_of[root.number] = record
             records.append(record)
         self.of[id(optimizer)] = records
         return records
@@ -98,6 +98,11 @@ class TrainedRoots:
         self.of.pop(id(before), None)
         return same[-1]
 
+    def forget(self, root: RootWatch) -> None:
+        """Forget a root that the script has dropped."""
+        for table in (self.last_of, self.early, self._merged):
+            table.pop(root.number, None)
+
     def record(self, root: RootWatch, optimizer: Any) -> Record:
         """Return a new record of a root and an optimizer, or None."""
         sampling = Sampling(self._seen.job.training)
@@ -118,9 +123,9 @@ class TrainedRoots:
             if part.is_bound or part in chosen or root in part.wholes or not part.is_inside(root):
                 continue
             self._joined(part, root)
-            by_hand = self._seen.by_hand.get(id(part))
+            by_hand = self._seen.by_hand.get(part.number)
             if by_hand is not None and not by_hand.changes():  # its passes were micro-steps
-                del self._seen.by_hand[id(part)]
+                del self._seen.by_hand[part.number]
             part.join(root)
 
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:

@@ -41,6 +41,7 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.compiled.eager_samples import EagerSamples
 from hookcli.training.compiled.graph_layers import GraphLayers
+from hookcli.training.dropped_models import DroppedModels
 from hookcli.training.guard import Guard
 from hookcli.training.journal.training_journal import TrainingJournal
 from hookcli.training.norms import gradient_norm
@@ -110,6 +111,10 @@ class Watch:
             self._seen, self._guard, self._calls, self._backward, self._observers
         )
         self._spikes = SpikeWatch(job, self._guard)
+        self._dropped = DroppedModels(
+            self._seen, self._trained, self._observers, ended=self._end_records
+        )
+        self._calls.before_root = self._dropped.before_root
         self._journal: TrainingJournal | None = None
         if job.journal is not None:
             self._journal = TrainingJournal(
@@ -277,12 +282,12 @@ class Watch:
         if self._backward.scale is not None and self._backward.pending:
             self._note_skipped(root)
         if self._seen.by_hand:
-            by_hand = self._seen.by_hand.get(id(root))
+            by_hand = self._seen.by_hand.get(root.number)
             if by_hand is not None and by_hand.is_new(root):
                 root.pause()
                 root.ended_step(by_hand.step - 1)
                 self._note_in_journal([by_hand.record])
-        record = self._trained.last_of.get(id(root))
+        record = self._trained.last_of.get(root.number)
         if record is not None:
             return record.steps.total if self._is_sampled_in(record) else None
         step = self._step_by_hand(root)
@@ -290,7 +295,7 @@ class Watch:
 
     def _step_by_hand(self, root: RootWatch) -> int:
         """Return the step to which a forward of a root belongs, before any optimizer's step."""
-        by_hand = self._seen.by_hand.get(id(root))
+        by_hand = self._seen.by_hand.get(root.number)
         return 0 if by_hand is None else by_hand.step
 
     def _is_sampled(self, step: int) -> bool:
@@ -312,7 +317,7 @@ class Watch:
         before = None if before is None else float(before)
         if before is None or now is None or now >= before:
             return
-        record = self._trained.last_of.get(id(root))
+        record = self._trained.last_of.get(root.number)
         if record is None:
             known = self._seen.roots.values()
             roots = [r for r in known if not r.is_bound and self._backward.through([r])]
@@ -330,11 +335,11 @@ class Watch:
 
     def _skip_step(self, root: RootWatch, passes: Sequence[BackwardPass], scale: float) -> None:
         """Add a step of a root that a GradScaler skipped."""
-        record = self._trained.last_of.get(id(root))
+        record = self._trained.last_of.get(root.number)
         rate = None if record is None else record.rate
         step = TrainingStep.skipped_one(root.forwards, passes, scale, rate)
         if record is None:
-            self._trained.early.setdefault(id(root), []).append(step)
+            self._trained.early.setdefault(root.number, []).append(step)
         else:
             record.steps.add(step)
             if _is_bad(step):
@@ -356,6 +361,7 @@ class Watch:
             self._calls.end_interrupted()
         records = self._trained.of.get(id(optimizer))
         if records is None:
+            self._dropped.before_optimizer()
             inside = current_graph_task_id() != -1 and not self._stepping
             records = self._trained.bind(optimizer, inside=inside)
         if current_graph_task_id() != -1 and not self._stepping:
@@ -462,7 +468,7 @@ class Watch:
             record.sampling.took(time.perf_counter() - root.began, sampled=step.sampled)
         if len(self._seen.records) > 1:
             self._note_order(record)
-        self._trained.last_of[id(root)] = record
+        self._trained.last_of[root.number] = record
         root.rest()
         root.ended_step(step.step)
         self._backward.awaited.discard(id(record))
@@ -480,6 +486,12 @@ class Watch:
         if last:
             sampled = any(step.sampled for step in last)
             self._journal.step_ended(last[-1].ended, sampled=sampled)
+
+    def _end_records(self, records: Collection[Record]) -> None:
+        """Note that records of models that the script has dropped make no step any more."""
+        for record in records:
+            self._backward.awaited.discard(id(record))
+            self._between.pop(id(record), None)
 
     def _note_order(self, record: Record) -> None:
         """Note the records of other roots and optimizers that stepped since this one did."""

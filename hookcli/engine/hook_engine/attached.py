@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import torch
+from torch import nn
 
 from hookcli.catalogue.kind import Kind, Stage
 from hookcli.engine.hook_engine.engine import HookEngine
@@ -117,6 +118,13 @@ class AttachedHooks(HookEngine):
                     attach = self._functions[hook.kind.name]
                     attach(hook, self._targets[i], self._attachments, stack)
             yield
+
+    def references(self, module: nn.Module) -> int:
+        return sum(
+            target is module
+            for targets in self._targets.values()
+            for target in (*(t for _, t in targets.modules), *(t for _, t, _ in targets.values))
+        )
 
     def enter(self, call: Call, batch: CallInputs) -> None:
         self._runs.enter(call)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
 from hookcli.engine.watcher import Watcher
 from hookcli.hooks.context import Context
@@ -60,6 +61,10 @@ class HookEngine(Watcher):
         ------
         ProblemsError, RequestError : selectors match nothing; all are reported.
         """
+
+    def references(self, module: nn.Module) -> int:
+        """Return how many references to a module the hooks have, while they are not attached."""
+        return 0
 
     def attached(self) -> AbstractContextManager[None]:
         """Attach the hooks on modules and tensors, in the order of the configuration."""

@@ -202,6 +202,20 @@ class LoopHooks:
         """Remove the hooks on modules, and those on the optimizers that `attach` got."""
         self._stack.close()
 
+    def references(self, module: nn.Module) -> int:
+        """Return how many references to a module these have, while they are not attached."""
+        own = int(self.model.root is module)
+        return own + self._recorder.references(module) + self.engine.references(module)
+
+    def let_go(self) -> None:
+        """Free everything, after the last report; no other method may be called after this one.
+
+        The hooks refer to this object, so that it would only be freed with them, by Python's
+        collector of cycles, and the model with it.
+        """
+        self.detach()
+        vars(self).clear()
+
     def start_step(self, number: int) -> None:
         """Begin a step. Calls become rows only in the first one."""
         self.engine.start_step(number)

@@ -78,6 +78,10 @@ class Recorder(Watcher):
         self.phase = name
         self._progress(name, None, step)
 
+    def references(self, module: Any) -> int:
+        """Return how many references to a module this has."""
+        return sum(called is module for called in self._called.values())
+
     def enter(self, call: Call, batch: CallInputs) -> None:
         """Record a call that starts."""
         if call.notes is None:

@@ -20,19 +20,19 @@ class CompiledCalls:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._tried: dict[int, int] = {}  # by the id of a root
+        self._tried: dict[int, int] = {}  # by the number of a root
         self._handles: list[Any] = []
 
     def watch(self, root: RootWatch) -> None:
         """Note the calls of a root from now on, if `torch.compile(root)` is what is called."""
-        tried = self._tried.get(id(root), 0)
+        tried = self._tried.get(root.number, 0)
         if tried >= _TRIES or torch.compiler.is_compiling():
             return
         wrapper = _wrapper_of(root.root)
         if wrapper is None:
-            self._tried[id(root)] = tried + 1
+            self._tried[root.number] = tried + 1
             return
-        self._tried[id(root)] = _TRIES
+        self._tried[root.number] = _TRIES
         register: Any = wrapper.register_forward_pre_hook
         self._handles += [
             register(_Hook(self._guard(_Begins(root))), with_kwargs=True),

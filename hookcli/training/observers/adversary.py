@@ -65,14 +65,14 @@ class Adversary(Observer):
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the calls since the last step, in which an optimizer takes the next one."""
         roots = self.seen.roots.values()
-        if len(roots) < 2 or not self._schedule.is_due(id(optimizer)):
+        if len(roots) < 2 or not self._schedule.is_due(self.seen.key_of(optimizer)):
             return
-        trained = {id(record.root): record for record in records}
+        trained = {record.root.number: record for record in records}
         with torch.no_grad(), disable_current_modes():
             for judge in roots:
-                if id(judge) in trained:
+                if judge.number in trained:
                     others = [one for one in roots if one is not judge]
-                    self._look_at_judge(judge, others, trained[id(judge)])
+                    self._look_at_judge(judge, others, trained[judge.number])
                 else:
                     self._look_at_makers(judge, trained)
 
@@ -102,8 +102,8 @@ class Adversary(Observer):
 
     def _pair(self, judge: RootWatch, maker: RootWatch) -> _Pair:
         self.facts.look(*self.kinds)
-        self._names[id(judge)], self._names[id(maker)] = judge.name, maker.name
-        return self._pairs.setdefault((id(judge), id(maker)), _Pair())
+        self._names[judge.number], self._names[maker.number] = judge.name, maker.name
+        return self._pairs.setdefault((judge.number, maker.number), _Pair())
 
     def finish(self) -> None:
         """Add the generators that go the way of their discriminator."""

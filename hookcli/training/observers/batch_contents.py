@@ -79,7 +79,7 @@ class BatchContents(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the batch of a step."""
-        if not self._schedule.is_due(id(optimizer)):
+        if not self._schedule.is_due(self.seen.key_of(optimizer)):
             return
         for record in records:
             root = record.root

@@ -73,7 +73,7 @@ class Batches(Observer):
         """Compare the batch of a step with that of the first one."""
         if not self._kept:
             return
-        known = self._batches.setdefault(id(optimizer), _Batches())
+        known = self._batches.setdefault(self.seen.key_of(optimizer), _Batches())
         known.steps += 1
         if not known.is_same:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hookcli.refusals import is_short_of, raise_if_external
@@ -48,9 +48,10 @@ from hookcli.training.observers.step_settings import EachStep
 from hookcli.training.observers.trained_parts import TrainedParts
 from hookcli.training.observers.training_states import TrainingStates
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.steps import Clipped
 
-_METHODS = ("constructed", "forward", "before_step", "finish")
+_METHODS = ("constructed", "forward", "before_step", "references", "let_go_of", "forget", "finish")
 
 OBSERVERS: tuple[type[Observer], ...] = (
     Adversary,
@@ -114,13 +115,13 @@ class Observers:
             setattr(observer, name, self._guarded(observer, getattr(observer, name)))
         return observer
 
-    def _guarded(self, observer: Observer, method: Callable[..., None]) -> Callable[..., None]:
+    def _guarded(self, observer: Observer, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def call(*args: Any) -> None:
+        def call(*args: Any) -> Any:
             if observer.is_dropped:
-                return
+                return None
             try:
-                method(*args)
+                return method(*args)
             except Exception as error:
                 raise_if_external(error)
                 if is_short_of(error):
@@ -132,8 +133,23 @@ class Observers:
                     f"hookcli left out what looks for {join_names(observer.kinds)}, which failed: "
                     f"{what}; please report this"
                 )
+                return None
 
         return call
+
+    def references(self, optimizer: Any) -> int:
+        """Return how many references to an optimizer the observers have."""
+        return sum(observer.references(optimizer) or 0 for observer in self.all)
+
+    def let_go_of(self, optimizer: Any) -> None:
+        """Let the observers forget an optimizer that the script has dropped."""
+        for observer in self.all:
+            observer.let_go_of(optimizer)
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Let the observers forget a root that the script has dropped, and its records."""
+        for observer in self.all:
+            observer.forget(root, records)
 
     def finish(self) -> None:
         """Let the observers add what is known at the end of the script."""

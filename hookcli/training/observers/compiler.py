@@ -30,8 +30,8 @@ class Compiler(Observer):
         """Count a step, and read what was compiled before it."""
         reader = self._reader
         if self._first is None:
-            self._first = id(optimizer)
-        is_counted = id(optimizer) == self._first
+            self._first = self.seen.key_of(optimizer)
+        is_counted = self.seen.key_of(optimizer) == self._first
         reader.steps += is_counted
         if not reader.has_compiled():
             return

@@ -113,11 +113,11 @@ class Constructions(Observer):
                 self._lines[place] = _Line(type(optimizer).__name__, fourth, misplaced)
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[id(optimizer)] = _Known(place)
+            self._known[self.seen.key_of(optimizer)] = _Known(place)
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count a step, and look at the groups."""
-        known = self._known.get(id(optimizer))
+        known = self._known.get(self.seen.key_of(optimizer))
         if known is None:
             return
         line = self._lines[known.line]
@@ -144,7 +144,7 @@ class Constructions(Observer):
             self.facts.add(
                 "duplicate_parameters",
                 type(optimizer).__name__,
-                self._known[id(optimizer)].line,
+                self._known[self.seen.key_of(optimizer)].line,
                 record=records[0] if records else None,
                 parameters=len(held),
                 twice=len(held) - len({id(p) for p in held}),

@@ -88,20 +88,20 @@ class FirstSizes(Observer):
         self._passes = 0  # backward passes
         self._lines: set[Any] = set()
         self._stepped: set[int] = set()  # ids of the models that were trained
-        self._trained: dict[int, list[InputSize]] = {}  # by the ids of roots: sizes of inputs
-        self._columns: dict[int, _Columns] = {}  # by the ids of roots: columns of inputs
+        self._trained: dict[int, list[InputSize]] = {}  # by the numbers of roots: sizes of inputs
+        self._columns: dict[int, _Columns] = {}  # by the numbers of roots: columns of inputs
         self._waiting: list[tuple[str, str, str | None, dict[str, Any]]] = []
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss of a line's first pass."""
         self._passes += 1
-        for key, root in self.seen.roots.items() if self._passes <= _MOST_PASSES else ():
-            sizes = self._trained.setdefault(key, [])
+        for root in self.seen.roots.values() if self._passes <= _MOST_PASSES else ():
+            sizes = self._trained.setdefault(root.number, [])
             if root.recent and len(sizes) < _MOST_SIZES:
                 size = input_size(root.recent[-1].args)
                 if size is not None:
                     sizes.append(size)
-                    self._columns.setdefault(key, _Columns()).look(root.recent[-1].args[0])
+                    self._columns.setdefault(root.number, _Columns()).look(root.recent[-1].args[0])
         line = line_of(call)
         if line in self._lines or len(self._lines) >= _MOST_LINES:
             return
@@ -117,7 +117,7 @@ class FirstSizes(Observer):
         names = {
             id(parameter): (root, name)
             for root in self.seen.roots.values()
-            if id(root) not in self._stepped
+            if root.number not in self._stepped
             for name, parameter in root.root.named_parameters()
         }
         first = next(first_losses(nodes), None)
@@ -129,7 +129,7 @@ class FirstSizes(Observer):
             at = places.of_class(type(root.root))
             self._waiting.append(("input_scale", module, at, {**values, **(first or {})}))
         elif first is not None:
-            roots = {id(root): root for root, _ in names.values()}
+            roots = {root.number: root for root, _ in names.values()}
             wide = [one for root in roots.values() for one in wide_weights(root.root)]
             weight, std, usual = max(wide, key=lambda one: one[1] / one[2], default=("", 0.0, 0.0))
             found = {**first, "weight": weight, "std": std, "usual": usual}
@@ -141,7 +141,7 @@ class FirstSizes(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note which models step, and add what was seen of their loss."""
-        self._stepped |= {id(record.root) for record in records}
+        self._stepped |= {record.root.number for record in records}
         waiting, self._waiting = self._waiting, []
         for kind, target, place, values in waiting:
             record = records[0] if records else None
@@ -149,13 +149,13 @@ class FirstSizes(Observer):
 
     def finish(self) -> None:
         """Add the inputs that have another size in evaluations, or columns that never vary."""
-        for key, root in list(self.seen.roots.items()):
-            columns = self._columns.get(key)
+        for root in self.seen.roots.values():
+            columns = self._columns.get(root.number)
             found = None if columns is None or root.is_part else columns.constant()
             if found is not None:
                 place = places.of_class(type(root.root))
                 self.facts.add("constant_column", root.name, place, **found)
-            trained, other = self._trained.get(key, []), root.ungraded.sizes
+            trained, other = self._trained.get(root.number, []), root.ungraded.sizes
             if len(trained) < _MOST_SIZES or not other or root.is_part:
                 continue
             largest, least = (f(one.size for one in trained) for f in (max, min))

@@ -50,20 +50,20 @@ class FrozenParts(Observer):
         self._schedule = LookSchedule()
         self._parts: dict[tuple[int, str], _Part] = {}
         self._zeros: dict[tuple[int, str], tuple[Record, nn.Module, str]] = {}
-        self._looked: set[int] = set()  # ids of roots
+        self._looked: set[int] = set()  # numbers of roots
         self._bases: set[int] = set()
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the frozen parts of the roots."""
-        if not self._schedule.is_due(id(optimizer)):
+        if not self._schedule.is_due(self.seen.key_of(optimizer)):
             return
         self.facts.look(*self.kinds)
         for record in records:
             root = record.root
             if root.compiled or not record.own:
                 continue
-            if id(root) not in self._bases:
-                self._bases.add(id(root))
+            if root.number not in self._bases:
+                self._bases.add(root.number)
                 self._look_at_bases(record)
             states = [p.requires_grad for p in root.root.parameters()]
             if all(states):
@@ -72,13 +72,13 @@ class FrozenParts(Observer):
             self._look_at_gradients(optimizer, record)
             with torch.no_grad(), disable_current_modes():
                 self._look_at_norms(record)
-                if id(root) not in self._looked:
-                    self._looked.add(id(root))
+                if root.number not in self._looked:
+                    self._looked.add(root.number)
                     self._look_at_weights(record)
 
     def _forget(self, root: RootWatch) -> None:
         for (key, _), part in self._parts.items():
-            part.is_frozen &= key != id(root)
+            part.is_frozen &= key != root.number
 
     def _look_at_bases(self, record: Record) -> None:
         """Find layers with low-rank updates whose own weights are trained too."""
@@ -119,7 +119,7 @@ class FrozenParts(Observer):
             )  # fmt: skip
 
     def _look_at_norms(self, record: Record) -> None:
-        key = id(record.root)
+        key = record.root.number
         found = dict(_frozen_norms(record.root.root))
         for (owner, name), part in self._parts.items():
             if owner == key:
@@ -140,16 +140,32 @@ class FrozenParts(Observer):
             if weight.layout is not torch.strided or not 0 < weight.numel() <= _MOST:
                 continue
             if isinstance(module, nn.Linear | ConvNd) and not bool(local(weight).any()):
-                self._zeros[id(record.root), names[0]] = record, module, names[0]
+                self._zeros[record.root.number, names[0]] = record, module, names[0]
             if isinstance(module, nn.Embedding | nn.EmbeddingBag):
                 place = _pretrained_at(root)
                 if place is not None:
                     self.facts.add("frozen_embedding", names[0], place, record=record)
 
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Add what is known of the parts of a root, and forget them."""
+        self._add_found(root.number)
+        for table in (self._parts, self._zeros):
+            for key in [key for key in table if key[0] == root.number]:
+                del table[key]
+
     def finish(self) -> None:
-        """Add the parts that changed though they were frozen, and the weights that stayed zero."""
+        """Add what is known of the parts of all roots."""
+        self._add_found(None)
+
+    def _add_found(self, number: int | None) -> None:
+        """Add the parts that changed though they were frozen, and the weights that stayed zero.
+
+        Those of the root with this number, or of all roots.
+        """
         with torch.no_grad(), disable_current_modes():
-            for (_, name), part in self._parts.items():
+            for (owner, name), part in self._parts.items():
+                if number not in (None, owner):
+                    continue
                 if not part.is_frozen or part.looks < _LEAST:
                     continue
                 if (
@@ -164,7 +180,9 @@ class FrozenParts(Observer):
                         record=part.record,
                         norms=part.norms,
                     )
-            for record, module, name in self._zeros.values():
+            for (owner, _), (record, module, name) in self._zeros.items():
+                if number not in (None, owner):
+                    continue
                 weight = module_tree.own_parameter(module, "weight")
                 if (
                     weight is not None

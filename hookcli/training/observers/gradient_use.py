@@ -23,6 +23,7 @@ from hookcli.training.observers.observer import (
 )
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import Term, new_leaf, terms
@@ -39,16 +40,21 @@ class WeightValues:
     """The values of some parameters, to see whether the script changes them without a step."""
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
-        self._parameters = [p for p in parameters if not p.is_meta][:_READ]
+        chosen = [p for p in parameters if not p.is_meta][:_READ]
+        self._parameters = [weakref.ref(p) for p in chosen]
         self._sums = self._now()
 
-    def _now(self) -> list[float]:
+    def _now(self) -> list[float | None]:
+        """Return the sum of each parameter; None if the script has dropped it."""
         with torch.no_grad(), outside_modes():
-            return [float(local(p.detach()).abs().sum()) for p in self._parameters]
+            return [
+                None if p is None else float(local(p.detach()).abs().sum())
+                for p in (reference() for reference in self._parameters)
+            ]
 
     def have_changed(self) -> bool:
         """Return whether a parameter has other values now; NaN is one value."""
-        pairs = zip(self._now(), self._sums, strict=True)
+        pairs = (pair for pair in zip(self._now(), self._sums, strict=True) if None not in pair)
         return any(now != before and (now == now or before == before) for now, before in pairs)
 
 
@@ -122,7 +128,7 @@ class GradientUse(Observer):
         self._erased_first: list[tuple[_Use, str | None]] = []  # before other terms were used
         self._outcomes: dict[tuple[str, str, str | None], _Outcomes] = {}
         self._schedule, self._clips = LookSchedule(), LookSchedule()
-        self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the id of an optimizer
+        self._erased: dict[int, tuple[str | None, str | None]] = {}  # by the key of an optimizer
         self._stepped: set[int] = set()  # ids of parameters of optimizers that step
         # The place of the last backward pass, if its loss is computed from a detached tensor: what
         # that is, and where.
@@ -135,7 +141,7 @@ class GradientUse(Observer):
         self.facts.look("never_steps")
         if len(self._known) < _MOST:
             kind = type(optimizer).__name__
-            self._known[id(optimizer)] = _Known(weakref.ref(optimizer), place, kind)
+            self._known[self.seen.key_of(optimizer)] = _Known(weakref.ref(optimizer), place, kind)
 
     def backward(self, call: TorchCall) -> None:
         """Note which parameters get gradients, from each term of the loss."""
@@ -169,7 +175,8 @@ class GradientUse(Observer):
     def _look_at_left(self) -> None:
         """Note which optimizers left gradients that nothing has erased, when backward begins."""
         for known in self._known.values():
-            if known.erasures or not known.steps or len(self._known) < _LEAST:
+            is_gone = known.optimizer() is None
+            if known.erasures or not known.steps or len(self._known) < _LEAST or is_gone:
                 continue
             given = [p for p in _held_by(known.optimizer()) if p.grad is not None][:_READ]
             if given and float(gradient_norm(given)):
@@ -225,7 +232,7 @@ class GradientUse(Observer):
     def zero_grad(self, call: TorchCall) -> None:
         """Note that an optimizer erases gradients."""
         optimizer = call.argument(0, "self")
-        known = self._known.get(id(optimizer))
+        known = self._known.get(self.seen.key_of(optimizer))
         if known is not None and known.optimizer() is optimizer:
             known.erasures += 1
             if known.erasures <= _LEAST:
@@ -237,7 +244,7 @@ class GradientUse(Observer):
                 known.values = WeightValues(held)
                 known.name = self.name_of_parameters(known.parameters)
         if self._waiting:
-            self._erase(parameters_of(optimizer), call, id(optimizer))
+            self._erase(parameters_of(optimizer), call, self.seen.key_of(optimizer))
 
     def module_zero_grad(self, call: TorchCall) -> None:
         """Note that a module erases gradients."""
@@ -282,10 +289,10 @@ class GradientUse(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that an optimizer uses gradients."""
-        known = self._known.get(id(optimizer))
+        known = self._known.get(self.seen.key_of(optimizer))
         if known is not None:
             known.steps += 1
-        erased = self._erased.pop(id(optimizer), None)
+        erased = self._erased.pop(self.seen.key_of(optimizer), None)
         idle = not self._waiting and erased is None and self._wrapped is None
         if idle and (known is None or known.steps > 1):
             return
@@ -355,10 +362,21 @@ class GradientUse(Observer):
         for known in self._known.values():
             if known.erasures or known.clean or known.left < _LEFT or known.steps < _STEPS:
                 continue
+            if known.optimizer() is None:  # the script has dropped it
+                continue
             name, record = _name_of_held(self, known)
             self.facts.add(
                 "never_erased", known.type, known.place, record=record, of=name, steps=known.steps
             )
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget the parameters of a root that the script has dropped."""
+        ids = root.parameter_ids()
+        self._stepped -= ids
+        self._waiting = [use for use in self._waiting if use.whole.isdisjoint(ids)]
+        for use in (one.last for one in self._outcomes.values()):
+            if use is not None and not use.whole.isdisjoint(ids):
+                use.tensors = []
 
     def finish(self) -> None:
         """Add what was always erased, and the optimizers that never step."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ class LearningTrial(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._optimizer: Any = None  # the only one, until another one steps
+        self._optimizer: weakref.ref[Any] | None = None  # the only one, until another one steps
         self._record: Record | None = None
         self._first: list[torch.Tensor] | None = None  # values before the first step
         self._began = 0.0
@@ -63,7 +64,7 @@ class LearningTrial(Observer):
             return
         if self._optimizer is None:
             self._begin(optimizer, records)
-        elif optimizer is not self._optimizer or not self._left:
+        elif optimizer is not self._optimizer() or not self._left:
             self._end()  # several models, or parts, are trained in turn; or nothing is left to do
         elif self._record is not None and (total := self._record.steps.total) >= self._left[0]:
             self._left = [step for step in self._left if step > total]
@@ -75,7 +76,7 @@ class LearningTrial(Observer):
         if len(records) != 1 or type(optimizer).__name__ not in _PLAIN or not on_cpu:
             self._end()
             return
-        self._optimizer, [self._record] = optimizer, records
+        self._optimizer, [self._record] = weakref.ref(optimizer), records
         self._began = time.monotonic()
         if sum(p.numel() for p in parameters) <= _MOST_KEPT:
             with torch.no_grad(), disable_current_modes():
@@ -118,7 +119,8 @@ class LearningTrial(Observer):
     ) -> list[dict[str, Any]]:
         spent = time.monotonic() - self._began
         patience = max(_LEAST_PATIENCE, _PART * spent)
-        optimizer, first = self._optimizer, self._first
+        optimizer = None if self._optimizer is None else self._optimizer()
+        first = self._first
         last = None if self._record is None else self._record.steps.last
         most = None if last is None or last.clipped is None else last.clipped.most
 

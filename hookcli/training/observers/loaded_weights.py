@@ -96,9 +96,9 @@ class LoadedWeights(Observer):
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Compare the weights that a first step trains with those that were loaded."""
-        if self._models and id(optimizer) not in self._optimizers:
+        if self._models and self.seen.key_of(optimizer) not in self._optimizers:
             self._look_for_others(records)
-        self._optimizers.add(id(optimizer))
+        self._optimizers.add(self.seen.key_of(optimizer))
         self._stepped = True
         if not self._loads:
             return

@@ -104,7 +104,7 @@ class LossLook(Observer):
         super().__init__(*given)
         self._schedule = LookSchedule()
         self._looks: dict[str | None, int] = {}
-        self._known: dict[int, RootWatch] = {}  # roots whose settings were looked at, by their ids
+        self._known: set[int] = set()  # numbers of the roots whose settings were looked at
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         # Where torch.autograd.grad was called without a graph of its results, since backward.
         self._without_graph: str | None = None
@@ -247,8 +247,8 @@ class LossLook(Observer):
         for _, what, values in arguments_in_graph(nodes, lambda _: known, samples):
             self.facts.add(ARGUMENTS, what, place, **values)
         for root in roots:
-            if id(root.root) not in self._known:
-                self._known[id(root.root)] = root  # it is kept, so that no other one gets its id
+            if root.number not in self._known:
+                self._known.add(root.number)
                 for name, what, values in settings_of(root.root):
                     self.facts.add(ARGUMENTS, what, root.model.place(name), **values)
 

@@ -16,6 +16,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
@@ -188,6 +189,10 @@ class LossSizes(Observer):
                 for name, one in root.root.named_parameters():
                     self._names.setdefault(id(one), name.rpartition(".")[0])
         return self._names.get(id(parameter))
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget the names of parameters: others may get their ids."""
+        self._names.clear()
 
     def finish(self) -> None:
         """Add what was seen of each line."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 
 _MOST = 1 << 20  # rows of a gradient that is read
@@ -161,9 +162,17 @@ class MaskedGradients(Observer):
             self._place,
         )
 
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Add what is known of the parameters of a root, and forget them."""
+        ids = root.parameter_ids()
+        self._add_found([self._masked.pop(key) for key in ids & self._masked.keys()])
+
     def finish(self) -> None:
         """Add the parameters with rows that moved."""
-        for known in self._masked.values():
+        self._add_found(self._masked.values())
+
+    def _add_found(self, parameters: Iterable[_Masked]) -> None:
+        for known in parameters:
             rows = known.found()
             if known.looks >= _LEAST and len(rows) and known.name:
                 self.facts.add(

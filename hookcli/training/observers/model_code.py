@@ -39,7 +39,7 @@ class ModelCode(Observer):
         self._passes = 0
         self._steps = 0
         self._strange: list[dict[int, torch.Tensor]] = []
-        self._looked: set[int] = set()  # ids of roots
+        self._looked: set[int] = set()  # numbers of roots
         self._dropout: list[tuple[RootWatch, str, str]] = []
 
     def backward(self, call: TorchCall) -> None:
@@ -65,9 +65,9 @@ class ModelCode(Observer):
         self._steps += 1
         for record in records:
             root = record.root
-            if id(root) in self._looked:
+            if root.number in self._looked:
                 continue
-            self._looked.add(id(root))
+            self._looked.add(root.number)
             self.facts.look(*self.kinds)
             self._dropout += [(root, name, place) for name, place in _dropouts(root.root)]
             with torch.no_grad(), disable_current_modes():

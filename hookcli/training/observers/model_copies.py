@@ -75,19 +75,24 @@ class ModelCopies(Observer):
         for root in list(self.seen.roots.values()):
             if root.is_bound or root.is_part or not isinstance(root.root, nn.Module):
                 continue
-            known = self._copies.get(id(root))
+            known = self._copies.get(root.number)
             values = _values(root.root)
             if known is None:
                 if len(self._copies) < 16:
                     self.facts.look(*self.kinds)
                     copied = _Copy(root, values, root.known_calls or 0, steps=self._steps)
                     copied.twin = self._twin_of(root)
-                    self._copies[id(root)] = copied
+                    self._copies[root.number] = copied
                 continue
             known.looks += 1
             known.changed |= values != known.first
             known.trains += root.root.training
             known.twin = known.twin or self._twin_of(root)
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget a root that the script has dropped: another one may take its place."""
+        self._copies.pop(root.number, None)
+        self._same = [one for one in self._same if one[0] is not root]
 
     def _look_at_names(self, frame: FrameType | None) -> None:
         """Note a model that the script trains and also has as a copy: two names of one object."""

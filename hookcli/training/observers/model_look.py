@@ -39,15 +39,15 @@ class ModelLook(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._looked: set[int] = set()  # ids of roots
+        self._looked: set[int] = set()  # numbers of roots
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the roots of a first step."""
         for record in records:
             root = record.root
-            if id(root) in self._looked:
+            if root.number in self._looked:
                 continue
-            self._looked.add(id(root))
+            self._looked.add(root.number)
             if not root.compiled and root.calls:
                 self._look(record)
 

@@ -12,6 +12,7 @@ from hookcli.report.rows.events import number
 from hookcli.report.training import ScriptFact
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import name_of
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
@@ -123,6 +124,22 @@ class Observer:
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that an optimizer steps: the gradients are those that it uses."""
+
+    def references(self, optimizer: Any) -> int:
+        """Return how many references to an optimizer this has, itself or in what only it refers to.
+
+        The script has dropped an optimizer if all references are hookcli's.
+        """
+        return 0
+
+    def let_go_of(self, optimizer: Any) -> None:
+        """Forget an optimizer that the script has dropped; add what is known of it."""
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget a root that the script has dropped, and its records; add what is known of them.
+
+        The root and its parameters are there until this returns.
+        """
 
     def finish(self) -> None:
         """Add what is known at the end of the script."""

@@ -45,7 +45,7 @@ class ScaledClipping(Observer):
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note a step that uses scaled gradients; GradScaler.step has unscaled them, or does it."""
         scaler, self._scaler = self._scaler, None
-        if scaler is None or not self._schedule.is_due(id(optimizer)) or not scaler.is_enabled():
+        if scaler is None or not self._schedule.is_due(self.seen.key_of(optimizer)) or not scaler.is_enabled():
             return
         scale = float(scaler.get_scale())
         if scale > 1 and not _is_inside(scaler, sys._getframe(1)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from hookcli.report.rows.events import number
 from hookcli.training.observers.observer import Observer
 from hookcli.training.record.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.record.records import Record
+from hookcli.training.references import count_references
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import argument_of_call, kind_of_value, unwrapped
@@ -33,7 +35,7 @@ class _Made:
 
     type: str
     place: str | None
-    optimizer: Any
+    optimizer: weakref.ref[Any]
     steps: bool = False  # it, or a scheduler that it is a part of
     before: int = 0  # steps of the optimizer before
 
@@ -44,7 +46,6 @@ class _Schedule:
 
     scheduler: Any
     place: str | None
-    optimizer: Any
     calls: int = 0
     before: int = 0  # steps of the optimizer before its first call
     first: float | None = None  # learning rates: before its first call, and after its last
@@ -89,8 +90,8 @@ class Schedules(Observer):
         step = type(scheduler).step  # one of its own need not call that of PyTorch
         if len(self._made) < _MOST and step in (LRScheduler.step, ReduceLROnPlateau.step):
             self.facts.look("unused_schedule")
-            known = _Made(type(scheduler).__name__, places.of_frame(frame), optimizer)
-            known.before = self._steps.get(id(optimizer), 0)
+            known = _Made(type(scheduler).__name__, places.of_frame(frame), weakref.ref(optimizer))
+            known.before = self._steps.get(self.seen.key_of(optimizer), 0)
             self._made[id(scheduler)] = known
 
     def begins(self, call: TorchCall) -> None:
@@ -107,9 +108,9 @@ class Schedules(Observer):
             if len(self._schedules) >= _MOST:
                 return
             known = self._schedules[id(scheduler)] = _Schedule(
-                scheduler, places.of_frame(call.frame), optimizer
+                scheduler, places.of_frame(call.frame)
             )
-            known.before = self._steps.get(id(optimizer), 0)
+            known.before = self._steps.get(self.seen.key_of(optimizer), 0)
             known.first = _rate(optimizer)
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
@@ -124,25 +125,42 @@ class Schedules(Observer):
         """Note the learning rate after a step."""
         known = self._schedules.get(id(call.argument(0, "self")))
         if known is not None:
-            known.last = _rate(known.optimizer)
+            known.last = _rate(known.scheduler.optimizer)
             known.most = max(known.most, known.last or 0.0)
             known.rises = (known.last or 0.0) > (self._rate or 0.0)
             if len(known.rates) < _RATES and known.last is not None:
                 known.rates.append(known.last)
             if known.small is None and known.first and (known.last or 0.0) <= _SMALL * known.first:
-                known.small = self._steps.get(id(known.optimizer), 0)
+                known.small = self._steps.get(self.seen.key_of(known.scheduler.optimizer), 0)
             if self._rate is not None and known.last is not None and known.last < self._rate:
                 known.cuts += 1
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count the steps of an optimizer."""
-        self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
+        key = self.seen.key_of(optimizer)
+        self._steps[key] = self._steps.get(key, 0) + 1
+
+    def references(self, optimizer: Any) -> int:
+        """Return how many references to an optimizer those schedulers have that only this has."""
+        return sum(_references([one.scheduler], 1, optimizer) for one in self._schedules.values())
+
+    def let_go_of(self, optimizer: Any) -> None:
+        """Add the facts about the schedulers of an optimizer, and forget them."""
+        done = [k for k, one in self._schedules.items() if one.scheduler.optimizer is optimizer]
+        self._add_found([self._schedules.pop(key) for key in done])
+        made = [key for key, one in self._made.items() if one.optimizer() in (optimizer, None)]
+        self._add_unused([self._made.pop(key) for key in made])
 
     def finish(self) -> None:
         """Add a fact about each scheduler."""
-        for known in self._schedules.values():
-            steps = self._steps.get(id(known.optimizer), 0)
-            record = self.record_of({id(p) for p in parameters_of(known.optimizer)})
+        self._add_found(self._schedules.values())
+        self._add_unused(self._made.values())
+
+    def _add_found(self, schedules: Iterable[_Schedule]) -> None:
+        for known in schedules:
+            optimizer = known.scheduler.optimizer
+            steps = self._steps.get(self.seen.key_of(optimizer), 0)
+            record = self.record_of({id(p) for p in parameters_of(optimizer)})
             metric = known.metric or (None, None)
             self.facts.add(
                 "schedule",
@@ -169,9 +187,13 @@ class Schedules(Observer):
                 given=None if known.given is None else number(known.given),
                 milestone=_next_milestone(known.scheduler),
             )
-        for made in self._made.values():
-            optimizer = made.optimizer
-            steps = self._steps.get(id(optimizer), 0) - made.before
+
+    def _add_unused(self, schedulers: Iterable[_Made]) -> None:
+        for made in schedulers:
+            optimizer = made.optimizer()
+            if optimizer is None:
+                continue
+            steps = self._steps.get(self.seen.key_of(optimizer), 0) - made.before
             if not made.steps and steps >= _LEAST:
                 self.facts.add(
                     "unused_schedule",
@@ -180,6 +202,19 @@ class Schedules(Observer):
                     record=self.record_of({id(p) for p in parameters_of(optimizer)}),
                     steps=steps,
                 )
+
+
+def _references(scheduler: list[Any], known: int, optimizer: Any) -> int:
+    """Return how many references to an optimizer a scheduler and its parts have.
+
+    There are none if the scheduler, which is the only item of a list, has more references than are
+    `known`: those of the script.
+    """
+    if count_references(scheduler) > known:
+        return 0
+    parts = vars(scheduler[0]).get("_schedulers", ())
+    own = int(getattr(scheduler[0], "optimizer", None) is optimizer)
+    return own + sum(_references([parts[i]], 1, optimizer) for i in range(len(parts)))
 
 
 def _fraction(value: Any) -> float | None:

@@ -33,7 +33,7 @@ class LinesOfRecords(Observer):
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note the line that makes an optimizer."""
         if place is not None and len(self._optimizers) < _MOST:
-            self._optimizers[id(optimizer)] = place
+            self._optimizers[self.seen.key_of(optimizer)] = place
 
     def backward(self, call: TorchCall) -> None:
         """Note the line of a backward pass, and that of its loss."""
@@ -47,7 +47,7 @@ class LinesOfRecords(Observer):
             if record.lines is None:
                 frame = user_frame(sys._getframe(1))
                 record.lines = ScriptLines(
-                    optimizer=self._optimizers.get(id(optimizer)),
+                    optimizer=self._optimizers.get(self.seen.key_of(optimizer)),
                     backward=_place(self._backward),
                     step=places.of_frame(frame),
                     loss=self._losses.get(self._backward),

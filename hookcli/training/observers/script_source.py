@@ -20,6 +20,7 @@ from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import Observer, line_of
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.average_code import averages_that_move_away
 from hookcli.training.source.data_code import separate_draws
@@ -98,6 +99,11 @@ class ScriptSource(Observer):
                 self._tensors[id(record)] = tensors
             if id(record) not in self._frozen and _has_frozen(tensors):
                 self._frozen.add(id(record))
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget the parameters of records."""
+        for record in records:
+            self._tensors[id(record)] = []
 
     def finish(self) -> None:
         """Add what the loops of the script over parameters do not do."""

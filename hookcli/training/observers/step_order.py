@@ -53,7 +53,7 @@ class StepOrder(Observer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._only: Any = None  # the optimizer, while it is the only one
+        self._only: ref[Any] | None = None  # the optimizer, while it is the only one
         self._is_alone = True
         self._parameters: list[torch.Tensor] = []
         self._record: Record | None = None
@@ -114,12 +114,16 @@ class StepOrder(Observer):
     def zero_grad(self, call: TorchCall) -> None:
         """Note that an optimizer erases gradients."""
         optimizer = call.argument(0, "self")
-        if self._only is None:
-            self._only = optimizer
-            self._parameters = parameters_of(optimizer)[:_READ]
-        elif optimizer is not self._only:
-            self._is_alone = False
+        self._note_optimizer(optimizer)
         self._reset(call)
+
+    def _note_optimizer(self, optimizer: Any) -> None:
+        if self._only is None:
+            self._only = ref(optimizer)
+            self._parameters = parameters_of(optimizer)[:_READ]
+        elif optimizer is not self._only():
+            self._is_alone = False
+            self._parameters = []
 
     def module_zero_grad(self, call: TorchCall) -> None:
         """Note that a module erases gradients."""
@@ -141,19 +145,17 @@ class StepOrder(Observer):
         self._resets += 1
 
     def _is_inside_step(self, frame: FrameType | None) -> bool:
+        only = None if self._only is None else self._only()
         while frame is not None:
-            if frame.f_code.co_name == "step" and frame.f_locals.get("self") is self._only:
+            own = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
+            if own is not None and own is only:
                 return True
             frame = frame.f_back
         return False
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note a step."""
-        if self._only is None:
-            self._only = optimizer
-            self._parameters = parameters_of(optimizer)[:_READ]
-        elif optimizer is not self._only:
-            self._is_alone = False
+        self._note_optimizer(optimizer)
         if not self._is_alone:
             return
         self.facts.look("lost_backward", "kept_gradients", "double_step", "repeated_backward")

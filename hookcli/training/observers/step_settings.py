@@ -13,6 +13,7 @@ from hookcli.report.rows.events import number
 from hookcli.report.steps import RateChange, StepSettings
 from hookcli.training.observers.observer import Observer
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 
 _CHANGES = 100  # that are kept, before every second one is dropped
 _WINDOW = 20  # changes of a rate, between which a fall or a rise is searched for
@@ -167,6 +168,11 @@ class EachStep(Observer):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._settings: dict[int, _Settings] = {}  # by the id of a record
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget the parameters of records that have their last reports."""
+        for record in records:
+            self._settings.pop(id(record), None)
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note the settings of a step."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
@@ -25,6 +26,19 @@ _MISTYPED = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Starving:
+    """An optimizer that stepped without a gradient; `parameters` are the ids of its own.
+
+    `holder` is the place and the type of one that has the parameters of the root with gradients.
+    """
+
+    place: str | None
+    type: str
+    parameters: set[int]
+    holder: tuple[str | None, str] | None
+
+
 class TrainedParts(Observer):
     """Finds `requires_grad` set on modules, and roots with gradients that no optimizer has."""
 
@@ -36,21 +50,20 @@ class TrainedParts(Observer):
         self._schedule = LookSchedule()
         self._places: dict[int, str | None] = {}  # where optimizers were constructed
         self._loaded: set[int] = set()  # ids of modules
-        # By the id of a root: how often it was seen without an optimizer, and its values then.
+        # By the number of a root: how often it was seen without an optimizer, and its values then.
         self._looks: dict[int, int] = {}
         self._values: dict[int, tuple[float, ...]] = {}
-        self._trained_with: dict[int, Any] = {}
+        self._trained_with: dict[int, tuple[str | None, str]] = {}  # optimizers: place and type
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._starved: dict[int, int] = {}  # looks, by the id of a root
-        # The optimizer that stepped without a gradient, and one that has the root's parameters.
-        self._starving: dict[int, tuple[Any, Any]] = {}
+        self._starved: dict[int, int] = {}  # looks, by the number of a root
+        self._starving: dict[int, _Starving] = {}
         self._root_schedule = LookSchedule()
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note where an optimizer is constructed."""
         self._optimizers.add(optimizer)
         if len(self._places) < _MOST:
-            self._places[id(optimizer)] = place
+            self._places[self.seen.key_of(optimizer)] = place
 
     def loaded(self, call: TorchCall) -> None:
         """Note a module that is loaded: it may be used as it is."""
@@ -62,7 +75,7 @@ class TrainedParts(Observer):
         for root in list(self.seen.roots.values()) if len(self.seen.roots) > 1 else ():
             if not root.is_bound and not root.is_part and root.forwards:
                 self._look_at_other(root, optimizer)
-        if not self._schedule.is_due(id(optimizer)):
+        if not self._schedule.is_due(self.seen.key_of(optimizer)):
             return
         self.facts.look(*self.kinds)
         for record in records:
@@ -72,24 +85,37 @@ class TrainedParts(Observer):
             held.update(id(p) for p in parameters_of(one))
         for root in self.seen.roots.values():
             if self._is_unheld(root) and root.parameter_ids().isdisjoint(held):
-                self._looks[id(root)] = self._looks.get(id(root), 0) + 1
-                self._values.setdefault(id(root), root.fingerprint())
-                self._trained_with[id(root)] = optimizer
+                self._looks[root.number] = self._looks.get(root.number, 0) + 1
+                self._values.setdefault(root.number, root.fingerprint())
+                self._trained_with[root.number] = self._told(optimizer)
 
     def _look_at_other(self, root: RootWatch, optimizer: Any) -> None:
         """Note that a root has gradients that the optimizer that steps does not have."""
-        if not self._root_schedule.is_due((id(optimizer), id(root))):
+        if not self._root_schedule.is_due((self.seen.key_of(optimizer), root.number)):
             return
         if any(p.grad is not None for p in parameters_of(optimizer)):
             return
         if self._is_unheld(root):
-            self._starved[id(root)] = self._starved.get(id(root), 0) + 1
+            self._starved[root.number] = self._starved.get(root.number, 0) + 1
             holders = (
                 one
                 for one in self._optimizers
                 if not root.parameter_ids().isdisjoint(id(p) for p in parameters_of(one))
             )
-            self._starving[id(root)] = optimizer, next(holders, None)
+            held = {id(p) for p in parameters_of(optimizer)}
+            holder = next(holders, None)
+            holder_told = None if holder is None else self._told(holder)
+            self._starving[root.number] = _Starving(*self._told(optimizer), held, holder_told)
+
+    def _told(self, optimizer: Any) -> tuple[str | None, str]:
+        """Return where an optimizer was constructed, and its type."""
+        return self._places.get(self.seen.key_of(optimizer)), type(optimizer).__name__
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget a root that the script has dropped."""
+        for table in (self._looks, self._values, self._trained_with, self._starved):
+            table.pop(root.number, None)
+        self._starving.pop(root.number, None)
 
     def _is_unheld(self, root: RootWatch) -> bool:
         """Return whether a root looks as if it were to be trained, by nobody."""
@@ -139,38 +165,32 @@ class TrainedParts(Observer):
         held = self.seen.held_ids()
         starved = set(self._find_starved())
         for root in self.seen.roots.values():
-            if id(root) in starved:
+            if root.number in starved:
                 continue
-            if self._looks.get(id(root), 0) < _LEAST or root.is_bound:
+            if self._looks.get(root.number, 0) < _LEAST or root.is_bound:
                 continue
             own = [p for p in root.root.parameters() if p.requires_grad]
-            if any(id(p) in held for p in own) or root.fingerprint() != self._values[id(root)]:
+            if any(id(p) in held for p in own) or root.fingerprint() != self._values[root.number]:
                 continue
-            optimizer = self._trained_with[id(root)]
-            self.facts.add(
-                "unheld_root",
-                root.name,
-                self._places.get(id(optimizer)),
-                optimizer=type(optimizer).__name__,
-                parameters=len(own),
-            )
+            place, kind = self._trained_with[root.number]
+            self.facts.add("unheld_root", root.name, place, optimizer=kind, parameters=len(own))
 
     def _find_starved(self) -> Iterator[int]:
-        """Add the optimizers that step in place of that of a root; yield the ids of the roots."""
+        """Add the optimizers that step in place of that of a root; yield the numbers of the roots."""
         for root in self.seen.roots.values():
-            if self._starved.get(id(root), 0) < _LEAST or root.is_bound:
+            if self._starved.get(root.number, 0) < _LEAST or root.is_bound:
                 continue
-            optimizer, holder = self._starving[id(root)]
-            own = {id(p) for p in parameters_of(optimizer)}
-            yield id(root)
+            known = self._starving[root.number]
+            holder_place, holder = known.holder or (None, None)
+            yield root.number
             self.facts.add(
                 "starved_optimizer",
                 root.name,
-                self._places.get(id(optimizer)),
-                record=self.record_of(own),
-                optimizer=type(optimizer).__name__,
-                other=self.name_of_parameters(own),
-                holder=None if holder is None else type(holder).__name__,
-                holder_place=self._places.get(id(holder)),
+                known.place,
+                record=self.record_of(known.parameters),
+                optimizer=known.type,
+                other=self.name_of_parameters(known.parameters),
+                holder=holder,
+                holder_place=holder_place,
                 parameters=len(root.parameter_ids()),
             )

@@ -68,7 +68,8 @@ class TrainingStates(Observer):
         super().__init__(*given)
         self._starts: dict[int, _State] = {}  # by the id of a record
         self._saves: dict[int, list[_State]] = {}
-        self._known: dict[int, tuple[Record, Any]] = {}  # each record with its optimizer
+        # Each record with its optimizer.
+        self._known: dict[int, tuple[Record, weakref.ref[Any]]] = {}
         self._schedulers: list[weakref.ref[Any]] = []
         self._scaler: weakref.ref[Any] | None = None
         self._loads = False
@@ -105,7 +106,10 @@ class TrainingStates(Observer):
         if self._spent > _FREE + _SHARE * (begin - self._began):
             return
         place = places.of_frame(call.frame)
-        for key, (record, optimizer) in self._known.items():
+        for key, (record, reference) in self._known.items():
+            optimizer = reference()
+            if optimizer is None or record.is_closed:
+                continue
             saves = self._saves.setdefault(key, [])
             step = record.steps.total
             if saves and saves[-1].step == step:
@@ -120,7 +124,7 @@ class TrainingStates(Observer):
         for record in records:
             key = id(record)
             if key not in self._known:
-                self._known[key] = record, optimizer
+                self._known[key] = record, weakref.ref(optimizer)
                 start = self._state(record, optimizer, record.steps.total, "start", None)
                 start.chances[:0] = self._drawn
                 self._starts[key] = start

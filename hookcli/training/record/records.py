@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import weakref
 from collections.abc import Callable, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -80,7 +81,9 @@ class Record:
         self.root = root
         self.sampling = sampling
         self.optimizer_type = None if optimizer is None else type(optimizer).__name__
-        self._optimizer = optimizer
+        self._optimizer_class = type(optimizer)
+        # The script may drop it before this record ends.
+        self._reference = None if optimizer is None else weakref.ref(optimizer)
         self.merged: set[int] = set()  # ids of optimizers that step inside backward
         self.own: list[torch.Tensor] = []  # its parameters that are the root's
         self.elsewhere = 0
@@ -118,6 +121,7 @@ class Record:
         # Returns what is known of every step, of the parameters that optimizers hold.
         self.settings: Callable[[AbstractSet[int]], StepSettings] | None = None
         self.approximate = False
+        self._last_report: Report | None = None  # since the script has dropped the model
         if optimizer is not None:
             self._lend(optimizer)
             self.hold(optimizer)
@@ -133,26 +137,32 @@ class Record:
     def is_like(self, optimizer: Any, held: AbstractSet[int]) -> bool:
         """Return whether its optimizer has the type of another one, and the parameters `held`."""
         known = {id(p) for p in (*self.own, *self._others)}
-        return type(self._optimizer) is type(optimizer) and known == held
+        return self._optimizer_class is type(optimizer) and known == held
 
     def go_on_with(self, optimizer: Any) -> Any:
         """Take over another optimizer, whose steps follow; return the one before."""
-        before, self._optimizer = self._optimizer, optimizer
+        before, self._reference = self.optimizer, weakref.ref(optimizer)
         self.hold(optimizer)
         return before
 
     @property
+    def optimizer(self) -> Any | None:
+        """The optimizer; None if there is none, or if the script has dropped it."""
+        return None if self._reference is None else self._reference()
+
+    @property
     def rate(self) -> float | None:
         """The learning rate now."""
-        return None if self._optimizer is None else learning_rate(self._optimizer)
+        optimizer = self.optimizer
+        return None if optimizer is None else learning_rate(optimizer)
 
     def is_of_same_steps(self, other: Record) -> bool:
         """Return whether each step of this record is one of another record, of another root."""
         if self is other or self.root is other.root or self.steps.total != other.steps.total:
             return False
-        if self._optimizer is None:
-            return other._optimizer is None and self.passes == other.passes
-        return self._optimizer is other._optimizer
+        if self._reference is None:
+            return other._reference is None and self.passes == other.passes
+        return self._reference is other._reference  # all of one object are the same
 
     @property
     def ended_sampled(self) -> bool:
@@ -414,7 +424,7 @@ class Record:
 
         Only of optimizers of PyTorch: others may add up what rounding loses.
         """
-        if now.dtype not in _SHORT or not type(self._optimizer).__module__.startswith("torch.opt"):
+        if now.dtype not in _SHORT or not self._optimizer_class.__module__.startswith("torch.opt"):
             return
         grad = copy.whole.grad
         grad = None if grad is None else local(grad)
@@ -533,9 +543,41 @@ class Record:
         `unheld` are its parameters that no optimizer has, `held` the identities of those that one
         has. With `asked`, it has what the hooks of a question recorded.
         """
+        if self._last_report is not None:
+            return self._named_again(self._last_report)
         info = self.info(unheld, held)
         report = self.root.report(self.model, self.gradients, info, final=final, asked=asked)
         return report if self._parts is None else with_placements(report, self.model, self._parts)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has its last report, and nothing of the model any more."""
+        return self._last_report is not None
+
+    def close(self, report: Report) -> None:
+        """Keep the last report, and nothing of a model that the script has dropped.
+
+        The root has let go of the model before.
+        """
+        self._last_report = report
+        self.own, self._others = [], []
+        self._copies.clear()
+        self.settings = self._left = self._unmeasured = None
+        self._step_digests = self._parts = None
+        self.model = self.root.model
+        self.gradients = StepGradients(self.model)
+
+    def _named_again(self, report: Report) -> Report:
+        """Return the last report with the names that records have now."""
+        if report.training is None:
+            return report
+        info = replace(
+            report.training,
+            record=self.name,
+            together=tuple(other.name for other in self.together.values()),
+            shared=tuple(other.name for other in self.shared) or None,
+        )
+        return replace(report, training=info)
 
 
 def _is_finite(weight: dict[str, Any] | None) -> bool:

@@ -27,6 +27,7 @@ from torch.nn.modules.module import (
 )
 
 from hookcli.errors import trace_of
+from hookcli.frame_variables import variables_of
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OURS = str(Path(__file__).parent.parent) + os.sep
@@ -215,7 +216,7 @@ def _class_lines(source: str) -> dict[str, int]:
 
 def _is_method_of(frame: FrameType, module: torch.nn.Module) -> bool:
     names = frame.f_code.co_varnames
-    return bool(names) and frame.f_locals.get(names[0]) is module
+    return bool(names) and variables_of(frame).get(names[0]) is module
 
 
 class Constructors:

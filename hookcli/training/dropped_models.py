@@ -1,8 +1,10 @@
 """Lets go of the models and optimizers that a script has dropped, so that their memory is freed.
 
 hookcli refers to them until then, as the report has to describe them at the end. A script that
-trains many models in a row would otherwise need the memory of all of them. A model is dropped if
-hookcli's own references to it are the only ones. It is looked at when another one is called or trained first, so that the last model of a script always stays.
+trains many models in a row would otherwise need the memory of all of them.
+
+A model is dropped if hookcli's own references to it are the only ones. It is looked at when another
+one is called or trained first, so that the last model of a script always stays.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
-
-from torch import nn
 
 from hookcli.models import module_tree, places
 from hookcli.report.training import OtherModule
@@ -84,10 +84,7 @@ class DroppedModels:
             )
         ]
         closed = [
-            record
-            for root in roots
-            for record in of_root[root.number]
-            if not record.is_closed
+            record for root in roots for record in of_root[root.number] if not record.is_closed
         ]
         for key in optimizers:
             self._observers.let_go_of(self._seen.optimizers[key])

@@ -600,7 +600,7 @@ def _empty(kind: type[nn.Module]) -> nn.Module:
     try:
         made = kind.__new__(kind)
         nn.Module.__init__(made)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # its code may do anything
         raise_if_external(error)
         return nn.Module()
     return made

@@ -13,6 +13,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.errors import RequestError
+from hookcli.frame_variables import variables_of
 from hookcli.hooks.resolve import Known, resolve
 from hookcli.models import module_tree
 from hookcli.models.model import Model
@@ -118,10 +119,10 @@ def name_of(module: Any, frame: FrameType | None) -> str | None:
     The variables of the script's module are searched first, then those of the functions that run
     now, from the outermost inwards: inner functions have general names for it.
     """
-    scopes: list[dict[str, Any]] = []
+    scopes: list[Mapping[str, Any]] = []
     while frame is not None:
         if not str(frame.f_globals.get("__name__")).startswith(("hookcli.", "torch.")):
-            scopes.append(frame.f_locals)
+            scopes.append(variables_of(frame))
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))
     for scope in reversed(scopes):  # the outermost first: a function calls its argument `model`
@@ -135,7 +136,7 @@ def name_of(module: Any, frame: FrameType | None) -> str | None:
     return None
 
 
-def _below(module: Any, scope: dict[str, Any]) -> str | None:
+def _below(module: Any, scope: Mapping[str, Any]) -> str | None:
     """Return the path of a module below a module or an object that a variable names."""
     for name, value in list(scope.items()):
         if name.startswith("_"):

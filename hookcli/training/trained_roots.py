@@ -22,8 +22,8 @@ _MOST_OF_A_KIND = 8  # records of a root, of optimizers of one type that hold th
 class TrainedRoots:
     """The records of each optimizer, `of` its id, and the last one of each root, in `last_of`.
 
-    `early` has the steps that a GradScaler skipped before the first step, by the number of the root.
-    `add_root` makes a module a root. `joined` is told that a root became a part of another one.
+    `early` has the steps that a GradScaler skipped before the first step, by the number of the
+    root. `add_root` makes a module a root. `joined` is told that a root became a part of another one.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 
 # Torch 2.15 has no Python code for it any more.
@@ -36,7 +37,7 @@ def custom_function(frame: FrameType | None) -> tuple[str, str | None] | None:
         code = outer.f_code
         if code is _APPLY:
             return outer.f_locals["cls"].__name__, places.of_frame(outer.f_back)
-        first = outer.f_locals.get(code.co_varnames[0]) if code.co_varnames else None
+        first = variables_of(outer).get(code.co_varnames[0]) if code.co_varnames else None
         if isinstance(first, BackwardCFunction):  # `ctx`
             name = type(first).__name__.removesuffix("Backward")
             return name, places.of_frame(_caller(outer))
@@ -91,7 +92,7 @@ def of_inference_mode(frame: FrameType | None) -> tuple[str | None, Any]:
             line = _with_above(outer)
             if line is not None:
                 names = outer.f_code.co_varnames
-                own = outer.f_locals.get(names[0]) if names else None
+                own = variables_of(outer).get(names[0]) if names else None
                 return f"{places.show(outer.f_code.co_filename)}:{line}", own
     return places.of_frame(frame), None
 
@@ -101,7 +102,7 @@ def of_call(frame: FrameType | None) -> tuple[str | None, Any]:
     for outer in _outwards(frame):
         if places.is_user(outer.f_code.co_filename):
             names = outer.f_code.co_varnames
-            return places.of_frame(outer), outer.f_locals.get(names[0]) if names else None
+            return places.of_frame(outer), variables_of(outer).get(names[0]) if names else None
     return places.of_frame(frame), None
 
 

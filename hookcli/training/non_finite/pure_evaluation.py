@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.models.fake.dispatch_mode import UncompiledMode
 from hookcli.models.nested import leaves
@@ -423,7 +424,7 @@ class FrameScope:
     def __init__(self, frame: FrameType, evaluation: PureEvaluation) -> None:
         self._frame, self._evaluation, self._body = frame, evaluation, body_of(frame)
         self.file = places.show(frame.f_code.co_filename)
-        self.tables: Sequence[Mapping[str, Any]] = (frame.f_locals, frame.f_globals)
+        self.tables: Sequence[Mapping[str, Any]] = (variables_of(frame), frame.f_globals)
 
     def part(self, name: ast.Name, line: int, deep: int) -> EvaluatedPart:
         """Return the value of a variable; what made it not finite is in its assignment."""

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
@@ -36,12 +37,13 @@ class KeptGraphs(Observer):
         if not self._schedule.is_due(line) or count <= _LEAST:
             return
         start, frame = only_tensor(call.argument(0, "tensors")), user_frame(call.frame)
-        if start is None or frame is None or len(frame.f_locals) > _MOST:
+        variables = {} if start is None or frame is None else variables_of(frame)
+        if start is None or frame is None or len(variables) > _MOST:
             return
         self.facts.look("kept_graph")
         sums = [
             (name, value)
-            for name, value in list(frame.f_locals.items())
+            for name, value in list(variables.items())
             if type(value) is torch.Tensor and value.numel() == 1 and value is not start
             if value.grad_fn is not None and _terms(value.grad_fn) >= _LEAST
         ]

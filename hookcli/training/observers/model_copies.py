@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.norms import local
@@ -98,8 +99,9 @@ class ModelCopies(Observer):
         """Note a model that the script trains and also has as a copy: two names of one object."""
         tables: list[Mapping[str, Any]] = []
         while frame is not None and len(tables) < _TABLES:
-            owner = frame.f_locals.get("self")
-            tables += [frame.f_locals, frame.f_globals]
+            variables = variables_of(frame)
+            owner = variables.get("self")
+            tables += [variables, frame.f_globals]
             tables += [vars(owner)] if hasattr(owner, "__dict__") else []
             frame = user_frame(frame.f_back)
         names: dict[int, dict[str, None]] = {}

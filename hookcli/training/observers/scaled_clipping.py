@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.record.records import Record
@@ -45,7 +46,11 @@ class ScaledClipping(Observer):
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note a step that uses scaled gradients; GradScaler.step has unscaled them, or does it."""
         scaler, self._scaler = self._scaler, None
-        if scaler is None or not self._schedule.is_due(self.seen.key_of(optimizer)) or not scaler.is_enabled():
+        if (
+            scaler is None
+            or not self._schedule.is_due(self.seen.key_of(optimizer))
+            or not scaler.is_enabled()
+        ):
             return
         scale = float(scaler.get_scale())
         if scale > 1 and not _is_inside(scaler, sys._getframe(1)):
@@ -69,7 +74,7 @@ class ScaledClipping(Observer):
 def _is_inside(scaler: Any, frame: FrameType | None) -> bool:
     """Return whether a method of a GradScaler runs, which steps the optimizer."""
     while frame is not None:
-        if frame.f_locals.get("self") is scaler:
+        if "self" in frame.f_code.co_varnames and variables_of(frame).get("self") is scaler:
             return True
         frame = frame.f_back
     return False

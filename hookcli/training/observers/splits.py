@@ -14,6 +14,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Subset
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.training.observers.observer import Observer, variable_of
 from hookcli.training.record.records import Record
@@ -51,7 +52,7 @@ class Splits(Observer):
             self._names[loader] = variable_of(loader, frame) or "", places.of_frame(frame)
         elif self._held_out is None and self._trained is not None and self._trained() is loader:
             # The name that the function itself has for it.
-            own = {} if frame is None else frame.f_locals
+            own = {} if frame is None else variables_of(frame)
             name = next((name for name, value in own.items() if value is loader), "")
             if _HELD_OUT.search(name.lower()) and name != self._names[loader][0]:
                 self._held_out = _HeldOut(
@@ -120,7 +121,7 @@ def _other_loaders(frame: FrameType | None) -> list[tuple[str, int]]:
             break
         found += [
             (name, id(value))
-            for name, value in list(frame.f_locals.items())
+            for name, value in list(variables_of(frame).items())
             if _HELD_OUT.search(name.lower()) and isinstance(value, DataLoader)
         ]
         frame = frame.f_back

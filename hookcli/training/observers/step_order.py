@@ -14,6 +14,7 @@ from weakref import ref
 
 import torch
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.training.norms import is_not_zero, local, outside_modes
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
@@ -147,7 +148,7 @@ class StepOrder(Observer):
     def _is_inside_step(self, frame: FrameType | None) -> bool:
         only = None if self._only is None else self._only()
         while frame is not None:
-            own = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
+            own = variables_of(frame).get("self") if frame.f_code.co_name == "step" else None
             if own is not None and own is only:
                 return True
             frame = frame.f_back

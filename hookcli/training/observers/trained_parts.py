@@ -176,7 +176,7 @@ class TrainedParts(Observer):
             self.facts.add("unheld_root", root.name, place, optimizer=kind, parameters=len(own))
 
     def _find_starved(self) -> Iterator[int]:
-        """Add the optimizers that step in place of that of a root; yield the numbers of the roots."""
+        """Add the optimizers that step in place of that of a root; yield the roots' numbers."""
         for root in self.seen.roots.values():
             if self._starved.get(root.number, 0) < _LEAST or root.is_bound:
                 continue

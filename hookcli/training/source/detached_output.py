@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.training.source.frame_source import body_of, own_nodes, tree_of, value_in
 
@@ -27,8 +28,9 @@ def detached_output(frame: FrameType, model: Any) -> str | None:
     filename = frame.f_code.co_filename
     tree = tree_of(filename, len(linecache.getlines(filename)))
     own, found = body_of(frame), list[ast.expr]()
+    variables = variables_of(frame)
     for body in () if tree is None or own is None else _bodies(tree, own):
-        tables = (frame.f_locals, frame.f_globals) if body is own else (frame.f_globals,)
+        tables = (*((variables,) if body is own else ()), frame.f_globals)
         for uses in _outputs(body, model, tables):
             cuts = [cut for cut in uses if cut is not None]
             if len(cuts) < len(uses) or not cuts:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from hookcli.frame_variables import variables_of
 from hookcli.models import places
 
 _NOTHING: Any = object()
@@ -84,7 +85,7 @@ def end_of(node: ast.expr | ast.stmt) -> int:
 
 def value_of(node: ast.AST, frame: FrameType) -> Any:
     """Return the value of a name, or of plain attributes of it; `None` if there is none."""
-    return value_in(node, (frame.f_locals, frame.f_globals))
+    return value_in(node, (variables_of(frame), frame.f_globals))
 
 
 def value_in(node: ast.AST, tables: Sequence[Mapping[str, Any]]) -> Any:

@@ -23,7 +23,7 @@ class TrainedRoots:
     """The records of each optimizer, `of` its id, and the last one of each root, in `last_of`.
 
     `early` has the steps that a GradScaler skipped before the first step, by the number of the
-    root. `add_root` makes a module a root. `joined` is told that a root became a part of another one.
+    root. `add_root` makes a module a root. `joined` is told that a root became a part of another.
     """
 
     def __init__(

@@ -108,3 +108,13 @@ def test_a_module_has_its_own_namespace():
     scope = {"sys": sys, "variables_of": variables_of}
     exec("found = variables_of(sys._getframe())", scope)
     assert scope["found"] is scope
+
+
+def test_a_method_of_such_a_name_reads_no_variables():
+    def evaluates():
+        net = nn.Linear(2, 1)
+        net.eval()
+        return net, variables_of(sys._getframe())
+
+    net, found = evaluates()
+    assert found["net"] is net

@@ -295,6 +295,23 @@ def _single_norm(values: Values) -> tuple[str, str]:
     )
 
 
+def _broadcast_similarity(values: Values) -> tuple[str, str]:
+    first, second = values["shapes"]
+    return (
+        f"cosine_similarity of {first} and {second} works over dimension {values['dim']}, in which "
+        "one of them has a single value: it compares its sign with the others",
+        "pass the dimension of the features: `dim=-1`",
+    )
+
+
+def _joined_samples(values: Values) -> tuple[str, str]:
+    return (
+        f"torch.cat joins {values['parts']} results {values['shape']} of different layers along "
+        f"the samples: what follows has {values['rows']} rows",
+        "pass `dim=-1` if their features are meant",
+    )
+
+
 def _normalized_positions(values: Values) -> tuple[str, str]:
     shape = values["shape"]
     return (
@@ -346,11 +363,12 @@ def _selu_dropout(values: Values) -> tuple[str, str]:
 
 # Those that may be meant.
 NOTES = frozenset(
-    {"class_map", "dropped_channels", "layer_dropout", "open_end", "other_corners",
-     "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold",
+    {"class_map", "dropped_channels", "joined_samples", "layer_dropout", "open_end",
+     "other_corners", "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold",
      "whole_layer_norm"}
 )  # fmt: skip
 SENTENCES = {
+    "broadcast_similarity": _broadcast_similarity,
     "causal_offset": _causal_offset,
     "checkpoint": _checkpoint,
     "class_map": _class_map,
@@ -366,6 +384,7 @@ SENTENCES = {
     "gate_bias": _gate_bias,
     "glu_positions": _glu_positions,
     "heads": _heads,
+    "joined_samples": _joined_samples,
     "kept_zeros": _kept_zeros,
     "layer_dropout": _layer_dropout,
     "lost_duplicates": _lost_duplicates,

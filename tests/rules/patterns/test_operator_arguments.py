@@ -9,11 +9,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.rules.patterns.test_function_arguments import of_model, of_script
+from tests.rules.patterns.test_function_arguments import X, of_model, of_script
 from tests.rules.training.test_script_mistakes import findings, judged
 
 TOP = torch.randint(0, 5, (6, 3), generator=torch.Generator().manual_seed(0))
 NODES = torch.tensor([0, 0, 1, 2, 2, 3])
+OTHER = nn.Linear(16, 16)
 
 
 def opacities(y):
@@ -97,6 +98,14 @@ MISTAKES = {
     "a norm of one element": (
         lambda net, y: F.normalize(y.reshape(6, 1, 80), dim=1), "only their signs are left"
     ),
+    "a similarity over a repeated dimension": (
+        lambda net, y: F.cosine_similarity(y[:, 0, None], net.fc.weight[None]),
+        "in which one of them has a single value",
+    ),
+    "features that are joined as samples": (
+        lambda net, y: torch.cat([y[:, 0], OTHER(X[:, 0])]).square(),
+        "of different layers along the samples: what follows has 12 rows",
+    ),
     "a norm over positions": (lambda net, y: F.normalize(y), "works over dimension 1 of"),
     "an average of an instance norm": (
         lambda net, y: F.instance_norm(y.transpose(1, 2)).mean(-1), "the result is constant"
@@ -143,6 +152,14 @@ HEALTHY = {
     "patches side by side": folded(2, 2),
     "patches with a window": folded(4, 2, 0.25),
     "a scale of the product": scored(alpha=0.25),
+    "a similarity over features": lambda net, y: F.cosine_similarity(
+        y[:, 0, None], net.fc.weight[None], dim=-1
+    ),
+    "a similarity over channels": lambda net, y: F.cosine_similarity(
+        y.transpose(1, 2), net.fc.bias[None, :, None].expand(6, 16, 5)
+    ),
+    "two views of one encoder": lambda net, y: torch.cat([y[:, 0], net.fc(X[:, 1])]).square(),
+    "features that are joined": lambda net, y: torch.cat([y[:, 0], OTHER(X[:, 0])], 1),
     "a norm over features": lambda net, y: F.normalize(y, dim=-1),
     "a norm over channels": lambda net, y: F.normalize(y.transpose(1, 2)),
     "an activation in between": lambda net, y: F.instance_norm(y.transpose(1, 2)).relu().mean(-1),

@@ -15,9 +15,11 @@ from hookcli.engine.probes.trainability.loss_graph import (
     Node,
     behind,
     dimension_of,
+    shape_of_node,
     signed,
 )
 from hookcli.engine.probes.trainability.patterns.linear_maps import BATCH_NORMS
+from hookcli.engine.probes.trainability.unregistered import leaves_behind
 from hookcli.refusals import raise_if_external
 
 Heads = Callable[[Node], set[int]]
@@ -127,6 +129,26 @@ def whole_norms(nodes: Sequence[Node], samples: int) -> Iterator[Found]:
             yield node, "whole_norm", {"shape": [*shape]}
 
 
+def joined_samples(nodes: Sequence[Node], samples: int) -> Iterator[Found]:
+    """Yield what different layers return of the same samples, joined along the samples."""
+    for node in nodes:
+        if node.name() != "CatBackward0" or samples < 2:
+            continue
+        shape, parts = shape_of_node(node), [one for one, _ in node.next_functions]
+        if shape is None or len(shape) < 2 or len(parts) < 2 or dimension_of(node) % len(shape):
+            continue
+        shapes = [None if one is None else shape_of_node(one) for one in parts]
+        if any(one is None or one[:1] != (samples,) for one in shapes):
+            continue
+        weights = [{id(leaf) for leaf, _ in leaves_behind(one)} for one in parts]
+        apart = all(own for own in weights)
+        apart &= len(set().union(*weights)) == sum(len(own) for own in weights)
+        if apart:
+            yield node, "joined_samples", {
+                "parts": len(parts), "shape": [*(shapes[0] or ())], "rows": shape[0]
+            }  # fmt: skip
+
+
 def constant_averages(nodes: Sequence[Node]) -> Iterator[Found]:
     """Yield averages over what was normalized over the same positions: they are constant.
 
@@ -174,6 +196,7 @@ def in_graph(nodes: Sequence[Node], heads: Heads, samples: int) -> Iterator[Foun
         attention_among_heads(nodes, heads),
         mixture_dimensions(nodes),
         whole_norms(nodes, samples),
+        joined_samples(nodes, samples),
         constant_averages(nodes),
         fused_attentions(nodes),
         masked_weights(nodes),

@@ -226,6 +226,35 @@ def single_norms(nodes: Sequence[Node]) -> Iterator[Found]:
             yield node, "single_norm", {"dim": over[0], "shape": [*shape]}
 
 
+def broadcast_similarities(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Yield cosine similarities over a dimension in which one tensor has a single value.
+
+    It is repeated there, and its norm is that of copies of one number.
+    """
+    for node in nodes:
+        product = behind(node) if node.name() == "SumBackward1" else None
+        dims = node._saved_dim if product is not None else ()
+        shape = _shape_before(node)
+        if product is None or product.name() != "MulBackward0" or len(dims) != 1 or not shape:
+            continue
+        dim = signed(int(dims[0])) % len(shape)
+        factors = [behind(product, 0), behind(product, 1)]
+        if any(one is None or one.name() != "DivBackward0" for one in factors):
+            continue
+        given = [_shape_of_expanded(behind(one)) for one in factors if one is not None]
+        if shape[dim] > 1 and any(one and one[dim] == 1 for one in given):
+            yield node, "broadcast_similarity", {
+                "dim": dim, "shapes": [[*(one or shape)] for one in given]
+            }  # fmt: skip
+
+
+def _shape_of_expanded(node: Node | None) -> tuple[int, ...] | None:
+    """Return the shape of what is repeated along its dimensions of size 1; None if nothing is."""
+    if node is None or node.name() != "ExpandBackward0":
+        return None
+    return tuple(map(int, node._saved_self_sym_sizes))
+
+
 def lost_dimensions(nodes: Sequence[Node]) -> Iterator[Found]:
     """Yield x / x.sum(1) and its like without keepdim=True, which divide other rows.
 
@@ -260,7 +289,7 @@ def _shape_before(node: Node) -> tuple[int, ...]:
 
 
 LOOKS = (
-    lost_dimensions,
+    broadcast_similarities, lost_dimensions,
     crossed_indices, own_transmittances, distance_signs, glued_positions, kept_zeros,
     lost_duplicates, torn_rows, unscaled_folds, scaled_biases, single_norms,
 )  # fmt: skip

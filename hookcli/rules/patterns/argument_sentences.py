@@ -364,8 +364,8 @@ def _selu_dropout(values: Values) -> tuple[str, str]:
 # Those that may be meant.
 NOTES = frozenset(
     {"class_map", "dropped_channels", "joined_samples", "layer_dropout", "open_end",
-     "other_corners", "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows", "unscaled_fold",
-     "whole_layer_norm"}
+     "other_corners", "scaled_bias", "selu_dropout", "shrunk", "stride_gaps", "torn_rows",
+     "unscaled_fold", "whole_layer_norm"}
 )  # fmt: skip
 SENTENCES = {
     "broadcast_similarity": _broadcast_similarity,

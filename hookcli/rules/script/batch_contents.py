@@ -8,13 +8,15 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class", "whole_mask")
+_KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class", "whole_mask",
+          "dropped_samples", "repeated_stream")  # fmt: skip
+_NOTES = {"whole_mask", "dropped_samples", "repeated_stream"}
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for batches that have less in them than it seems."""
     found = facts_of(report, *_KINDS)
-    yield from findings_of(found, _SENTENCES, lambda fact: fact.kind == "whole_mask")
+    yield from findings_of(found, _SENTENCES, lambda fact: fact.kind in _NOTES)
     if not found:
         yield without_findings(
             report, _KINDS, "batches and their samples differ", "no batch of a step was looked at"
@@ -65,7 +67,27 @@ def _mask(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _dropped(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"drop_last=True leaves {values['dropped']:,} of {values['samples']:,} samples out of an "
+        "evaluation: they fill no batch",
+        "pass drop_last=False to the loader of an evaluation",
+    )
+
+
+def _stream(fact: ScriptFact) -> tuple[str, str]:
+    many = fact.values["workers"]
+    return (
+        f"each of {many:,} workers iterates over all samples of '{fact.target}', which come "
+        f"{many:,} times: PyTorch does not divide an IterableDataset among them",
+        "take every n-th sample in __iter__, by `torch.utils.data.get_worker_info()`",
+    )
+
+
 _SENTENCES = {
+    "dropped_samples": _dropped,
+    "repeated_stream": _stream,
     "whole_mask": _mask,
     "equal_samples": _equal,
     "same_slice": _slice,
@@ -83,7 +105,9 @@ RULE = Rule(
     "equal; if each batch is a new slice of the same place of a larger tensor; if a "
     "WeightedRandomSampler has fewer weights than its dataset has samples; and if at least 70 % of "
     "the first batches have labels of a single class, and others another one. A mask that is one "
-    "everywhere, beside tokens that end with padding, is a note. A tensor that is "
+    "everywhere, beside tokens that end with padding, is a note. So is an evaluation with "
+    "drop_last=True, and an IterableDataset of the script that several workers iterate over, if "
+    "its methods divide nothing and draw no random numbers. A tensor that is "
     "given again and again as it is, as of a training with all data at once, passes.",
     formula="x[i] != x[0] for some i; weights = samples; classes of a batch > 1",
     source="torch.utils.data.WeightedRandomSampler; deep-voice/soundbay#49",

@@ -16,7 +16,8 @@ _DECAY = 0.05  # a usual weight decay is smaller
 _LEFT = 0.3  # of the norm of all parameters
 _KINDS = ("dropped_state", "duplicate_parameters", "optimizer_again", "resting_group",
           "large_eps", "empty_group", "endless_momentum", "swapped_betas",
-          "misplaced_setting", "small_rate", "partial_batches", "unknown_key")  # fmt: skip
+          "misplaced_setting", "small_rate", "partial_batches", "random_closure",
+          "unknown_key")  # fmt: skip
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -171,6 +172,14 @@ def _partial_batches(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _random_closure(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} compares the gradients of several calls of its closure, and "
+        f"{counted(fact.values['dropouts'], 'module')} with dropout draws another mask in each",
+        "set the model to eval mode, or use Adam",
+    )
+
+
 def _unknown_key(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     value = "" if values["value"] is None else f", which is {values['value']:g}"
@@ -185,6 +194,7 @@ _SENTENCES = {
     "unknown_key": _unknown_key,
     "small_rate": _small_rate,
     "partial_batches": _partial_batches,
+    "random_closure": _random_closure,
     "misplaced_setting": _misplaced,
     "endless_momentum": _endless,
     "swapped_betas": _swapped,
@@ -211,8 +221,9 @@ RULE = Rule(
     "the same parameters steps in place of one whose state was loaded. A group without parameters "
     "is a note, as is an eps of Adam of at least 0.01 without weight_decay: the fourth argument is "
     "eps; so is a second beta below the first, a learning rate of Adadelta of at most 0.02, and "
-    "Rprop whose first three batches differ. A momentum of 1 or more fails, and "
-    "so does a key of a group such as learning_rate, which no step reads.",
+    "Rprop whose first three batches differ. A momentum of 1 or more fails, as "
+    "does LBFGS with active dropout, and a key of a group, such as learning_rate, that no step "
+    "reads.",
     formula="parameters of an optimizer are distinct; one optimizer per training",
     source="torch.optim.Optimizer: it keeps its moments; a duplicate parameter is a warning of it",
     fails="Adam(list(a.parameters()) + list(a.parameters())); optimizer = Adam(...) in the loop",

@@ -8,7 +8,7 @@ from hookcli.report.training import ScriptFact, TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
-_KINDS = ("reversal", "score_sign", "same_direction", "same_scores")
+_KINDS = ("reversal", "score_sign", "double_negation", "same_direction", "same_scores")
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -46,6 +46,14 @@ def _same(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _negation(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        f"{fact.target} has maximize=True, and the loss is negated: together they minimize what "
+        "is negated",
+        "remove maximize=True, or the minus sign",
+    )
+
+
 def _blind(fact: ScriptFact) -> tuple[str, str]:
     values = fact.values
     verb, maker = "lower" if values["lowers"] else "raise", values["maker"]
@@ -60,6 +68,7 @@ _SENTENCES = {
     "same_scores": _blind,
     "reversal": _reversal,
     "score_sign": _score,
+    "double_negation": _negation,
     "same_direction": _same,
 }
 
@@ -76,7 +85,8 @@ RULE = Rule(
     "Fails if the steps of a generator change the scores of its outputs in the same direction as "
     "those of its discriminator, which gets them without their graph, and which changes the "
     "scores of other samples in the opposite direction; and if the steps of a discriminator change "
-    "both in one direction, at five looks or more.",
+    "both in one direction, at five looks or more. A loss that the script negates, and an "
+    "optimizer with maximize=True, fail too.",
     formula="grad(input) = -factor * grad(output) of a reversal; loss = 1 - score",
     source="Ganin and Lempitsky 2015, Unsupervised Domain Adaptation by Backpropagation; "
     "Milletari et al. 2016, V-Net",

@@ -34,6 +34,7 @@ _FALL = 0.5  # of a rate, in one step
 _GROWN = 1.5  # times the rate of the optimizer
 _CALLS = 5
 _CUTS = 2
+_BESIDE = 2  # calls
 _PAST = 1.1  # of the calls that a schedule was made for
 _SAME = 1.05  # factor between rates that are the same
 
@@ -44,7 +45,7 @@ def _steps(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
     found = False
     for fact in facts:
         often, far = _too_often(fact), _other_horizon(fact) or _useless(fact, report)
-        far = far or _too_fast(fact, report) or _argument(fact) or _rates(fact)
+        far = far or _too_fast(fact, report) or _argument(fact) or _rates(fact) or _others(fact)
         if often is not None:
             found = True
             yield RuleFinding(
@@ -218,6 +219,25 @@ def _rates(fact: ScriptFact) -> tuple[str, str] | None:
     return None
 
 
+def _others(fact: ScriptFact) -> tuple[str, str] | None:
+    """Return what is said of a schedule that another one follows, or that levels groups."""
+    beside, rates = fact.values.get("beside") or 0, fact.values.get("levelled") or []
+    if beside >= _BESIDE and fact.target != "SWALR":
+        return (
+            f"{fact.target} steps {beside:,} times after SWALR has begun: both change the learning "
+            "rate, which is not that of SWALR",
+            "step SWALR alone once averaging has begun",
+        )
+    if rates:
+        first = [f"{rate:.3g}" for rate in rates]
+        return (
+            f"{fact.target} gets one max_lr for {len(rates)} groups with the learning rates "
+            f"{join_names(first)}: it sets the same rate in all of them",
+            "pass a list as `max_lr`, with a rate for each group",
+        )
+    return None
+
+
 def _past_its_end(fact: ScriptFact) -> tuple[str, str] | None:
     """Return what is said of a cosine that rises again after the steps it was made for."""
     horizon, calls = fact.values["horizon"], fact.values["calls"]
@@ -351,9 +371,11 @@ STEPS = Rule(
     "are all below 0.05; and if a decay is below a thousandth of the first rate before half of the "
     "steps. So is a `step` that gets a number with a fraction in place of an epoch; factors of "
     "MultiplicativeLR that are powers of the first; a LambdaLR that still grows at the end, to 1.5 "
-    "times its rate or more; and a ReduceLROnPlateau that steps with every batch and cuts "
-    "the rate twice. A note is a cosine that continues after its end, a MultiStepLR that ends "
-    "before its first milestone, and a schedule that steps before its optimizer does.",
+    "times its rate or more; a ReduceLROnPlateau that steps with every batch and cuts the rate "
+    "twice; a schedule that goes on stepping beside SWALR; and a OneCycleLR with one max_lr for "
+    "groups that had different rates. A note is a cosine that continues after its end, a "
+    "MultiStepLR that ends before its first milestone, and a schedule that steps before its "
+    "optimizer does.",
     formula="calls < steps, or last rate > 1e-6 * first rate",
     source="torch.optim.lr_scheduler: step_size and milestones count calls of scheduler.step",
     fails="StepLR(step_size=10) for ten epochs, with scheduler.step() in the loop over batches",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
-from torch.utils.data import WeightedRandomSampler
+from torch.utils.data import IterableDataset, WeightedRandomSampler
 
 from hookcli.models import places
 from hookcli.models.batch import forward_signature
@@ -26,6 +27,9 @@ _LEAST, _MASKS = 5, 3  # looks
 _SAMPLES = 8  # in a batch
 _PART = 8  # times as many elements are in the tensor that a batch is a slice of
 _MOST = 1 << 20  # elements that are read
+# Names by which a data set divides its samples among workers, or draws others in each.
+_DIVIDES = {"get_worker_info", "worker_id", "worker_info", "num_workers", "islice"}
+_DRAWS = {"rand", "randn", "randint", "random", "choice", "normal", "uniform", "randperm", "sample"}
 
 
 @dataclass(slots=True)
@@ -55,7 +59,8 @@ class _Mask:
 class BatchContents(Observer):
     """Looks at the first input of each trained root, at some steps."""
 
-    kinds = ("equal_samples", "same_slice", "sampler_weights", "whole_mask")
+    kinds = ("equal_samples", "same_slice", "sampler_weights", "whole_mask", "dropped_samples",
+             "repeated_stream")  # fmt: skip
     after = {"iterate": "iterated"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -65,8 +70,12 @@ class BatchContents(Observer):
         self._kept: list[torch.Tensor] = []  # so that an id is not used again
 
     def iterated(self, call: TorchCall) -> None:
-        """Look at the sampler of a loader."""
+        """Look at the sampler of a loader, at its workers, and at what an evaluation leaves out."""
         loader = call.argument(0, "self")
+        if isinstance(loader.dataset, IterableDataset):
+            self._look_at_workers(loader, call)
+        elif loader.drop_last and not torch.is_grad_enabled():
+            self._look_at_last(loader, call)
         sampler = loader.sampler
         if type(sampler) is not WeightedRandomSampler or not hasattr(loader.dataset, "__len__"):
             return
@@ -76,6 +85,30 @@ class BatchContents(Observer):
             self.facts.add(
                 "sampler_weights", "", places.of_frame(call.frame), weights=weights, samples=samples
             )
+
+    def _look_at_workers(self, loader: Any, call: TorchCall) -> None:
+        """Note a data set of the script that each worker iterates over, as it divides nothing."""
+        kind = type(loader.dataset)
+        place = places.of_class(kind)
+        if loader.num_workers < 2 or loader.worker_init_fn is not None or not _is_own(place):
+            return
+        self.facts.look("repeated_stream")
+        if not _names_of(kind) & (_DIVIDES | _DRAWS):
+            at = places.of_frame(call.frame)
+            self.facts.add("repeated_stream", kind.__name__, at, workers=loader.num_workers)
+
+    def _look_at_last(self, loader: Any, call: TorchCall) -> None:
+        """Note that an evaluation leaves out the last samples, which fill no batch."""
+        self.facts.look("dropped_samples")
+        sampler, size = loader.sampler, loader.batch_size
+        if not hasattr(sampler, "__len__") or not isinstance(size, int):
+            return
+        samples = len(sampler)
+        if samples % size:
+            self.facts.add(
+                "dropped_samples", "", places.of_frame(call.frame), dropped=samples % size,
+                samples=samples,
+            )  # fmt: skip
 
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Look at the batch of a step."""
@@ -156,6 +189,28 @@ class BatchContents(Observer):
                     whole=known.whole,
                 )
         self._kept.clear()
+
+
+def _is_own(place: str | None) -> bool:
+    """Return whether a class is one of the script's, and not of a package that is installed."""
+    return place is not None and "site-packages" not in place and "dist-packages" not in place
+
+
+def _names_of(kind: type) -> set[str]:
+    """Return the names that the methods of a class use, also those of functions inside of them."""
+    found: set[str] = set()
+    codes = [
+        function.__code__
+        for base in kind.__mro__
+        if base is not IterableDataset
+        for function in vars(base).values()
+        if isinstance(function, FunctionType)
+    ]
+    while codes:
+        code = codes.pop()
+        found.update(code.co_names)
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return found
 
 
 def _by_argument(root: Any, run: ForwardCall) -> dict[str, torch.Tensor]:

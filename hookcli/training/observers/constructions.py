@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from hookcli.models import places
+from hookcli.torch_private import DropoutBase
 from hookcli.training.observers.observer import LookSchedule, Observer
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
@@ -85,7 +86,7 @@ class Constructions(Observer):
 
     kinds = ("duplicate_parameters", "optimizer_again", "resting_group", "empty_group",
              "large_eps", "dropped_state", "endless_momentum", "swapped_betas",
-             "misplaced_setting", "small_rate", "partial_batches",
+             "misplaced_setting", "random_closure", "small_rate", "partial_batches",
              "unknown_key")  # fmt: skip
     after = {"optimizer_load": "loaded"}  # noqa: RUF012
 
@@ -170,6 +171,7 @@ class Constructions(Observer):
             "misplaced_setting",
             "small_rate",
             "unknown_key",
+            "random_closure",
         )
         kind, record = type(optimizer).__name__, records[0] if records else None
         misplaced = self._lines[known.line].misplaced
@@ -208,6 +210,8 @@ class Constructions(Observer):
                         "unknown_key", kind, known.line, record=record, group=number, key=key,
                         meant=_MEANT[key], value=_number(group.get(_MEANT[key])),
                     )  # fmt: skip
+        if kind == "LBFGS":
+            self._look_at_dropout(known, records)
         rate = first.get("lr")
         if kind == "Adadelta" and isinstance(rate, float) and 0 < rate <= _SMALL_RATE:
             self.facts.add("small_rate", kind, known.line, record=record, rate=rate)
@@ -216,6 +220,19 @@ class Constructions(Observer):
                 "large_eps", kind, known.line, record=record, eps=eps,
                 given=self._lines[known.line].fourth,
             )  # fmt: skip
+
+    def _look_at_dropout(self, known: _Known, records: Sequence[Record]) -> None:
+        """Note that LBFGS compares losses of a model whose dropout draws other masks each time."""
+        for record in records:
+            active = [
+                part
+                for part in record.root.root.modules()
+                if isinstance(part, DropoutBase) and part.training and getattr(part, "p", 0) > 0
+            ]
+            if active:
+                self.facts.add(
+                    "random_closure", "LBFGS", known.line, record=record, dropouts=len(active)
+                )
 
     def _look_at_batch(self, known: _Known, records: Sequence[Record]) -> None:
         """Note that Rprop, which compares the signs of gradients, gets another batch each time."""

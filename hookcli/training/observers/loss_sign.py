@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -14,6 +15,7 @@ from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
+from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import called_functions
@@ -21,6 +23,8 @@ from hookcli.training.source.loss_source import called_functions
 _REVERSAL = re.compile(r"revers|grl", re.IGNORECASE)
 _LEAST = 2  # looks
 _MOST = 8  # functions in a graph that are watched at one look
+_DEEPEST = 12  # nodes from a loss to its minus sign
+_SUMS = {"MeanBackward0", "MeanBackward1", "SumBackward0"}
 # Words in the name of a function that computes a score: a loss is 1 minus it, or minus it.
 _SCORE = re.compile(r"dice|iou|jaccard|tversky|ssim|psnr|f1|overlap", re.IGNORECASE)
 
@@ -38,7 +42,7 @@ class _Reversal:
 class LossSign(Observer):
     """Looks at the gradients that pass a reversal layer, and at the sign of scores in a loss."""
 
-    kinds = ("reversal", "score_sign")
+    kinds = ("reversal", "score_sign", "double_negation")
     before = {"backward": "backward"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
@@ -46,9 +50,11 @@ class LossSign(Observer):
         self._schedule = LookSchedule()
         self._reversals: dict[str, _Reversal] = {}
         self._scores: dict[tuple[str, str | None], int] = {}
+        self._negated: str | None = None  # the line of the last backward, of a negated loss
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
+        self._negated = None
         if not self._schedule.is_due(line_of(call)):
             return
         start = only_tensor(call.argument(0, "tensors"))
@@ -63,8 +69,20 @@ class LossSign(Observer):
                 watched += 1
                 self.facts.look("reversal")
                 self._watch(node, name.removesuffix("Backward"), frame)
+        if _is_negated(start.grad_fn):
+            self._negated = places.of_frame(frame)
         if start.numel() == 1:
             self._look_at_score(start, frame)
+
+    def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Note a step that maximizes a loss which the script has negated."""
+        place, self._negated = self._negated, None
+        if place is None:
+            return
+        self.facts.look("double_negation")
+        if all(group.get("maximize") is True for group in optimizer.param_groups):
+            record = records[0] if records else None
+            self.facts.add("double_negation", type(optimizer).__name__, place, record=record)
 
     def _watch(self, node: Node, name: str, frame: FrameType) -> None:
         place = places.of_frame(frame)
@@ -106,6 +124,27 @@ class LossSign(Observer):
                 self.facts.add("score_sign", name, place, looks=looks)
 
 
+def _is_negated(node: Node | None) -> bool:
+    """Return whether a loss is the negative of something, as far as a mean, a sum or a product."""
+    for _ in range(_DEEPEST):
+        if node is None:
+            return False
+        name = node.name()
+        if name == "NegBackward0":
+            return True
+        if name == "MulBackward0":
+            factors = [one for one, _ in node.next_functions if one is not None]
+            negated = [one for one in factors if one.name() == "NegBackward0"]
+            if negated or len(factors) != 1:
+                return len(negated) == 1
+            node = factors[0]
+        elif name in SAME_VALUES or name in _SUMS:
+            node = node.next_functions[0][0]
+        else:
+            return False
+    return False
+
+
 def _name_of(function: Any) -> str:
     owner = getattr(function, "__self__", None)
     name = getattr(function, "__qualname__", type(function).__name__)
@@ -123,7 +162,7 @@ def _is_plain_quotient(node: Node | None) -> bool:
             if len(numbers) == 2 and all(one is not None for one in numbers):
                 return _is_overlap(numbers[0])
             node = numbers[0]
-        elif name in SAME_VALUES or name in ("MeanBackward0", "MeanBackward1", "SumBackward0"):
+        elif name in SAME_VALUES or name in _SUMS:
             node = node.next_functions[0][0]
         else:
             return False

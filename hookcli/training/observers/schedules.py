@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from torch.optim.lr_scheduler import LRScheduler, MultiStepLR, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LRScheduler, MultiStepLR, OneCycleLR, ReduceLROnPlateau
+from torch.optim.swa_utils import SWALR
 
 from hookcli.models import places
 from hookcli.report.rows.events import number
@@ -57,6 +58,8 @@ class _Schedule:
     rises: bool = False  # at its last call
     rates: list[float] = field(default_factory=list)  # after its first calls
     given: float | None = None  # a value with a fraction, where an epoch is expected
+    beside: int = 0  # calls since a SWALR of the optimizer has begun
+    levelled: list[float] = field(default_factory=list)  # rates of groups that it made equal
 
 
 class Schedules(Observer):
@@ -64,7 +67,11 @@ class Schedules(Observer):
 
     kinds = ("schedule", "unused_schedule")
     is_always_told = True  # a schedule may step once in many steps of the optimizer
-    before = {"scheduler_step": "begins", "plateau_step": "begins"}  # noqa: RUF012
+    before = {  # noqa: RUF012
+        "scheduler_step": "begins",
+        "plateau_step": "begins",
+        "scheduler_made": "making",
+    }
     after = {  # noqa: RUF012
         "scheduler_step": "ended",
         "plateau_step": "ended",
@@ -77,6 +84,18 @@ class Schedules(Observer):
         self._made: dict[int, _Made] = {}
         self._steps: dict[int, int] = {}  # of optimizers
         self._rate: float | None = None
+        self._levelled: dict[int, list[float]] = {}  # rates of groups before, by scheduler
+
+    def making(self, call: TorchCall) -> None:
+        """Note the rates of groups that a OneCycleLR makes equal."""
+        scheduler, optimizer = call.argument(0, "self"), call.argument(1, "optimizer")
+        if type(scheduler) is not OneCycleLR or not isinstance(optimizer, torch.optim.Optimizer):
+            return
+        groups = optimizer.param_groups
+        rates = [group["lr"] for group in groups]
+        most = {group.get("max_lr") for group in groups}
+        if all(isinstance(rate, float) for rate in rates) and len(set(rates)) > len(most) == 1:
+            self._levelled[id(scheduler)] = rates
 
     def made(self, call: TorchCall) -> None:
         """Note a scheduler; one of several others steps them itself."""
@@ -111,10 +130,15 @@ class Schedules(Observer):
                 scheduler, places.of_frame(call.frame)
             )
             known.before = self._steps.get(self.seen.key_of(optimizer), 0)
+            known.levelled = self._levelled.pop(id(scheduler), [])
             known.first = _rate(optimizer)
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
         known.calls += 1
+        for other in self._schedules.values():
+            is_last = type(other.scheduler) is SWALR and other is not known
+            if is_last and other.scheduler.optimizer is optimizer:
+                known.beside += 1
         # CosineAnnealingWarmRestarts has a step of its own, which takes fractions of epochs.
         if type(scheduler).step is LRScheduler.step and known.given is None:
             known.given = _fraction(call.argument(1, "epoch"))
@@ -186,6 +210,8 @@ class Schedules(Observer):
                 compounds=_compounds(known.first, known.rates),
                 given=None if known.given is None else number(known.given),
                 milestone=_next_milestone(known.scheduler),
+                beside=known.beside,
+                levelled=[number(rate) for rate in known.levelled],
             )
 
     def _add_unused(self, schedulers: Iterable[_Made]) -> None:

@@ -233,7 +233,7 @@ def broadcast_similarities(nodes: Sequence[Node]) -> Iterator[Found]:
     """
     for node in nodes:
         product = behind(node) if node.name() == "SumBackward1" else None
-        dims = node._saved_dim if product is not None else ()
+        dims: tuple[int, ...] = node._saved_dim if product is not None else ()
         shape = _shape_before(node)
         if product is None or product.name() != "MulBackward0" or len(dims) != 1 or not shape:
             continue
@@ -242,9 +242,9 @@ def broadcast_similarities(nodes: Sequence[Node]) -> Iterator[Found]:
         if any(one is None or one.name() != "DivBackward0" for one in factors):
             continue
         given = [_shape_of_expanded(behind(one)) for one in factors if one is not None]
-        if shape[dim] > 1 and any(one and one[dim] == 1 for one in given):
+        if shape[dim] > 1 and 1 in [one[dim] for one in given if one is not None]:
             yield node, "broadcast_similarity", {
-                "dim": dim, "shapes": [[*(one or shape)] for one in given]
+                "dim": dim, "shapes": [[*(shape if one is None else one)] for one in given]
             }  # fmt: skip
 
 

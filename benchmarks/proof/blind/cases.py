@@ -24,6 +24,7 @@ LATER = (
     "twelfth",
     "thirteenth",
     "fourteenth",
+    "fifteenth",
 )
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)

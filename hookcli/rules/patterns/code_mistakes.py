@@ -356,6 +356,19 @@ _SENTENCES = {
         "add up over the whole training",
         "set `{what} = 0` where a better value is found",
     ),
+    "best_not_updated": _Sentence(
+        "`{what}` keeps the value of line {other}: each value that is better than that one counts "
+        "as the best",
+        "assign the better value to `{what}` where it is found",
+    ),
+    "loaders_apart": _Sentence(
+        "`{what}` and `{other}` shuffle their samples apart: labels do not belong to their inputs",
+        "return inputs and labels from one Dataset, or pass shuffle=False",
+    ),
+    "uncalled_model": _Sentence(
+        "'{other}' computes a loss and never calls `{what}`: the loss is not that of its outputs",
+        "compute the outputs by `{what}(...)`",
+    ),
     "other_loader": _Sentence(
         "`{what}` divides a sum over the batches of `{other}` by the number of other batches",
         "divide by `len({other})`",

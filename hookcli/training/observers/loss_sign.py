@@ -132,7 +132,7 @@ def _is_negated(node: Node | None) -> bool:
         name = node.name()
         if name == "NegBackward0":
             return True
-        if name == "MulBackward0":
+        if name in ("MulBackward0", "DivBackward0"):
             factors = [one for one, _ in node.next_functions if one is not None]
             negated = [one for one in factors if one.name() == "NegBackward0"]
             if negated or len(factors) != 1:

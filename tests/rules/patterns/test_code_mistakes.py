@@ -511,6 +511,65 @@ CODE = {
         stop = self.bad >= self.patience
         """,
     ),
+    "best_not_updated": (
+        """
+        best_score = 0
+        for epoch in range(9):
+            score = evaluate(model)
+            is_best = score > best_score
+            save(model, is_best)
+        """,
+        """
+        best_score, best_loss, best_known = 0, float("inf"), 0.9
+        for epoch in range(9):
+            score, loss = evaluate(model)
+            is_best = score > best_score
+            best_score = max(score, best_score)
+            if loss < best_loss:
+                best_loss = loss
+            if score > best_known:
+                break
+        """,
+    ),
+    "loaders_apart": (
+        """
+        image_loader = DataLoader(images, batch_size=4, shuffle=True)
+        label_loader = DataLoader(labels, batch_size=4, shuffle=True)
+        """,
+        """
+        image_loader = DataLoader(images, batch_size=4)
+        label_loader = DataLoader(labels, batch_size=4)
+        source_loader = DataLoader(source, batch_size=4, shuffle=True)
+        target_loader = DataLoader(target, batch_size=4, shuffle=True)
+        labeled_loader = DataLoader(few, batch_size=4, shuffle=True)
+        unlabeled_loader = DataLoader(many, batch_size=4, shuffle=True)
+        """,
+    ),
+    "uncalled_model": (
+        """
+        def evaluate(model, criterion, loader):
+            model.eval()
+            for inputs, targets in loader:
+                total += criterion(inputs, targets)
+            return total
+        """,
+        """
+        def evaluate(model, criterion, loader):
+            model.eval()
+            for inputs, targets in loader:
+                total += criterion(model(inputs), targets)
+            return total
+        def score(model, loader):
+            model.eval()
+            for inputs, targets in loader:
+                total += loss_of(model, inputs, targets)
+            return total
+        def reset(model, losses):
+            model.eval()
+            for one in losses:
+                one.loss()
+        """,
+    ),
     "other_loader": (
         """
         def run():

@@ -21,6 +21,8 @@ _TRAIN = {"train", "training", "tr"}
 _TEST = {"test", "testing", "val", "valid", "validation", "dev", "te"}
 _PAIRED = {"TensorDataset", "StackDataset", "zip"}
 _INPUTS = {"x", "xs", "image", "images", "input", "inputs", "features", "samples", "texts"}
+_PICTURES = _INPUTS | {"img", "imgs", "frames", "pictures"}
+_DOMAINS = {"target", "targets"}  # of a domain adaptation, perhaps
 _LABELS = {"label", "labels", "target", "targets", "y", "ys", "mask", "masks", "answers"}
 
 
@@ -69,6 +71,27 @@ def fits_to_tests(code: SearchedCode) -> Iterator[Mistake]:
             fitted[owner] = split
         elif split == "test" and owner in fitted and called(node) == "fit_transform":
             yield Mistake(short(node), node.lineno, owner)
+
+
+def separately_shuffled_loaders(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield pairs of loaders, one of inputs and one of labels, that both shuffle their samples."""
+    for block in code.blocks:
+        shuffled = {
+            target.id: node.lineno
+            for node in block
+            if isinstance(target := target_of(node), ast.Name)
+            and called(node.value) == "DataLoader"  # type: ignore[attr-defined]
+            and any(
+                one.arg == "shuffle" and text_of(one.value) == "True"
+                for one in node.value.keywords  # type: ignore[attr-defined]
+            )
+        }
+        for labels in shuffled:
+            kind = words(labels) & (_LABELS - _DOMAINS)
+            for inputs in shuffled:
+                rest = words(inputs) ^ words(labels)
+                if kind and words(inputs) & _PICTURES and rest <= kind | _PICTURES:
+                    yield Mistake(inputs, shuffled[labels], labels)
 
 
 def mixed_splits(code: SearchedCode) -> Iterator[Mistake]:

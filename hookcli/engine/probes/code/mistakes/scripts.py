@@ -22,6 +22,9 @@ _TURNS = re.compile(r"\bflip\b|\.flip\(|hflip|vflip|rot90|fliplr|flipud|::-1")
 _TEMPERATURES = re.compile(r"^(self\.)?(temperature|temp|tau)$")
 _STATES = ("optimizer", "optimizer_state_dict", "optim", "optimizer_state")
 _MODULES = {"F", "torch", "nn.functional", "functional", "torch.nn.functional"}
+_MODELS = {"model", "net", "network"}
+_SETTERS = {"eval", "train", "to"}
+_LOSSES = {"criterion", "loss"}
 _LATER = {"test", "val", "valid", "validation", "later", "dev"}
 _LABELS = {"y", "ys", "label", "labels", "target", "targets"}
 
@@ -54,6 +57,28 @@ def states_left_behind(code: SearchedCode) -> Iterator[Mistake]:
     for name in names if model is not None else ():
         if name not in read and model is not None:
             yield Mistake(str(name), model.lineno, text_of(model))
+
+
+def models_that_nobody_calls(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield functions that set a model to eval mode, compute a loss, and never call the model."""
+    for function in code.functions:
+        given = {one.arg for one in function.args.args} & _MODELS
+        loops = any(isinstance(one, ast.For) for one in ast.walk(function))
+        if not given or not loops:
+            continue
+        calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+        loss = next((one for one in calls if words(called(one)) & _LOSSES and one.args), None)
+        for name in given if loss is not None else ():
+            uses = [
+                one
+                for one in ast.walk(function)
+                if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+            ]
+            modes = [code.parents.get(id(one)) for one in uses]
+            is_eval = any(isinstance(one, ast.Attribute) and one.attr == "eval" for one in modes)
+            only = all(isinstance(one, ast.Attribute) and one.attr in _SETTERS for one in modes)
+            if is_eval and only and loss is not None:
+                yield Mistake(name, loss.lineno, function.name)
 
 
 def turned_alone(code: SearchedCode) -> Iterator[Mistake]:

@@ -19,6 +19,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 )
 
 _LOSS = re.compile(r"loss|criterion|cross_entropy|mse|nll|error", re.IGNORECASE)
+_BEST = re.compile(r"^best(_\w+)?$|^\w+_best$")
+_LARGE = 100  # a first value that each later one is below
 _MEASURES = {"acc", "accuracy", "correct", "f1", "iou", "dice", "score"}
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
@@ -95,12 +97,48 @@ def values_of_last_batches(code: SearchedCode) -> Iterator[Mistake]:
                     yield Mistake(name, node.lineno)
 
 
+def best_never_updated(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield best values that a loop compares others with, and that stay the number of before."""
+    first = {
+        name: node.lineno
+        for node in code.all(ast.Assign)
+        if _BEST.search(name := text_of(node.targets[0])) and _is_first(node.value)
+    }
+    for loop in (*code.all(ast.For), *code.all(ast.While)):
+        stored = {
+            one.id
+            for one in ast.walk(loop)
+            if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
+        }
+        compared = {
+            one.id: node.lineno
+            for node in ast.walk(loop)
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Gt | ast.Lt)
+            for one in (node.left, *node.comparators)
+            if isinstance(one, ast.Name)
+        }
+        for name, line in compared.items():
+            before = first.get(name)
+            if before is None or before > loop.lineno or name in stored:
+                continue
+            others = [node for node in code.all(ast.Name) if node.id == name]
+            if sum(not isinstance(one.ctx, ast.Load) for one in others) == 1:
+                yield Mistake(name, line, str(before))
+
+
+def _is_first(node: ast.expr) -> bool:
+    """Return whether a value is what a search for the best one begins with: 0, -1 or infinity."""
+    text = text_of(node).lower().strip("-")
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return text.endswith(("inf", "inf')"))
+    return isinstance(value, int | float) and (value in {0, 1, -1} or abs(value) >= _LARGE)
+
+
 def counters_without_reset(code: SearchedCode) -> Iterator[Mistake]:
     """Yield early stopping whose counter of bad rounds is not reset by a better one."""
     for node in code.all(ast.If):
-        test = text_of(node.test).lower()
-        if "best" not in test or not node.orelse:
-            continue
         counted = [
             one.target
             for one in node.orelse

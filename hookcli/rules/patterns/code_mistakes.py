@@ -369,6 +369,24 @@ _SENTENCES = {
         "'{other}' computes a loss and never calls `{what}`: the loss is not that of its outputs",
         "compute the outputs by `{what}(...)`",
     ),
+    "batch_scores": _Sentence(
+        "`{what}` adds up the {other} of each batch: their mean is not the score of all samples",
+        "collect predictions and labels of all batches, and compute the score once",
+        is_note=True,
+    ),
+    "hard_scores": _Sentence(
+        "`{what}` gets classes, as `{other}`, in place of scores: the curve has one point",
+        "pass probabilities or logits",
+    ),
+    "repeated_split": _Sentence(
+        "`{what}` splits data in which line {other} has repeated samples: the same sample is "
+        "trained on and held out",
+        "split first, then repeat samples of the training alone",
+    ),
+    "shared_transform": _Sentence(
+        "`{what}` sets the transform of '{other}' too: both subsets are of one data set",
+        "construct the data set twice, each with its own transform",
+    ),
     "other_loader": _Sentence(
         "`{what}` divides a sum over the batches of `{other}` by the number of other batches",
         "divide by `len({other})`",

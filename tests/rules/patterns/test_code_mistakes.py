@@ -570,6 +570,55 @@ CODE = {
                 one.loss()
         """,
     ),
+    "batch_scores": (
+        """
+        for x, y in val_loader:
+            total += f1_score(y, model(x).argmax(1))
+        """,
+        """
+        for train, test in folds.split(x):
+            total += f1_score(y[test], model(x[test]).argmax(1))
+        for x, y in val_loader:
+            total += (model(x).argmax(1) == y).sum()
+        score = f1_score(labels, predictions)
+        """,
+    ),
+    "hard_scores": (
+        """
+        predictions = (probabilities > 0.5).int()
+        area = roc_auc_score(labels, predictions)
+        """,
+        """
+        predictions = (probabilities > 0.5).int()
+        score = f1_score(labels, predictions)
+        area = roc_auc_score((grades > 3).int(), probabilities)
+        curve = roc_curve(y_true=labels, y_score=model(x).sigmoid().numpy())
+        """,
+    ),
+    "repeated_split": (
+        """
+        x, y = SMOTE().fit_resample(x, y)
+        x_train, x_test, y_train, y_test = train_test_split(x, y)
+        """,
+        """
+        x_train, x_test, y_train, y_test = train_test_split(x, y)
+        x_train, y_train = SMOTE().fit_resample(x_train, y_train)
+        """,
+    ),
+    "shared_transform": (
+        """
+        train_set, val_set = random_split(data, [90, 10])
+        val_set.dataset.transform = plain
+        """,
+        """
+        train_set, val_set = random_split(data, [90, 10])
+        val_set.dataset = copy.copy(data)
+        val_set.dataset.transform = plain
+        first, second = Subset(data, range(90)), None
+        other = Subset(plain_data, range(90, 100))
+        other.dataset.transform = plain
+        """,
+    ),
     "other_loader": (
         """
         def run():

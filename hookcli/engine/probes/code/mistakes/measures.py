@@ -25,6 +25,14 @@ _COUNTS, _TOTAL = (
 _CUTS = re.compile(r"relu|clamp(_min)?|max(imum)?")
 _MODULES = {"F", "torch", "nn.functional", "torch.nn.functional", "functional"}
 
+_BATCHES = {"loader", "dataloader", "dl", "batches"}
+_SCORES = {
+    "f1_score", "precision_score", "recall_score", "fbeta_score", "roc_auc_score",
+    "average_precision_score", "matthews_corrcoef", "balanced_accuracy_score",
+}  # fmt: skip
+_CURVES = {"roc_auc_score", "average_precision_score", "roc_curve", "precision_recall_curve"}
+_CONVERSIONS = {"float", "int", "long", "astype", "cpu", "numpy", "detach", "tolist"}
+
 
 def _named_values(code: SearchedCode) -> Iterator[tuple[str, ast.expr, int]]:
     """Yield the names of assignments with their values and lines; of functions what they return."""
@@ -200,15 +208,67 @@ def scaled_by_own_values(code: SearchedCode) -> Iterator[Mistake]:
     found: dict[str, tuple[str, int]] = {}
     for node in code.all(ast.Assign):
         target = target_of(node)
-        if target is None:
-            continue
-        text, own = text_of(node.value), text_of(target)
-        own_mean = f"({own} - {own}.mean(" in text and f"{own}.std(" in text
-        split = words(own) & {"train", "test", "val", "valid"}
-        if own_mean and len(split) == 1:
-            found.setdefault("train" if "train" in split else "test", (own, node.lineno))
+        by_samples = {"mean": set[str](), "std": set[str]()}
+        for call in ast.walk(node.value):
+            kind = called(call)
+            if isinstance(call, ast.Call) and kind in by_samples and _is_over_samples(call):
+                owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+                by_samples[kind].add(text_of(owner))
+        for own in by_samples["mean"] & by_samples["std"]:
+            split = words(own) & {"train", "test", "val", "valid"}
+            is_train = "train" in split
+            if len(split) == 1 and (is_train or (target is not None and text_of(target) == own)):
+                found.setdefault("train" if is_train else "test", (own, node.lineno))
     if len(found) == 2:
         yield Mistake(found["test"][0], found["test"][1], found["train"][0])
+
+
+def _is_over_samples(call: ast.Call) -> bool:
+    """Return whether a mean or a deviation is over the samples, in dimension 0."""
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg in ("dim", "axis"))]
+    return not given or text_of(given[0]).strip("([").startswith("0")
+
+
+def scores_of_batches(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield scores that are computed for each batch and added up, as if they were means."""
+    for loop in code.all(ast.For):
+        if not words(text_of(loop.iter)) & _BATCHES:
+            continue
+        for node in ast.walk(loop):
+            if not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add):
+                continue
+            score = next((one for one in ast.walk(node.value) if called(one) in _SCORES), None)
+            if score is not None:
+                yield Mistake(text_of(node.target), node.lineno, called(score))
+
+
+def scores_of_decisions(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield areas under a curve that are computed from classes in place of scores."""
+    made: dict[str, list[ast.expr]] = {}
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if isinstance(target, ast.Name):
+            made.setdefault(target.id, []).append(node.value)
+    for call in code.all(ast.Call):
+        if called(call) not in _CURVES:
+            continue
+        given = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "y_score")]
+        if not given:
+            continue
+        values = made.get(text_of(given[0]), []) if isinstance(given[0], ast.Name) else given
+        if values and all(map(_is_decision, values)):
+            yield Mistake(short(call), call.lineno, short(values[0]))
+
+
+def _is_decision(node: ast.expr) -> bool:
+    """Return whether an expression is a class: of a threshold, rounded, or of an argmax."""
+    while isinstance(node, ast.Call) and called(node) in _CONVERSIONS:
+        if not isinstance(node.func, ast.Attribute):
+            return False
+        node = node.func.value
+    if isinstance(node, ast.Compare):
+        return isinstance(node.ops[0], ast.Gt | ast.GtE)
+    return called(node) in {"round", "argmax"}
 
 
 def scaled_alone(code: SearchedCode) -> Iterator[Mistake]:

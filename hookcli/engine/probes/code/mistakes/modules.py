@@ -72,13 +72,20 @@ def mode_methods(code: SearchedCode) -> Iterator[Mistake]:
 
 
 def returns_of_first_passes(code: SearchedCode) -> Iterator[Mistake]:
-    """Yield loops over layers that return in their first pass.
+    """Yield loops over layers or batches that return in their first pass.
 
     The loop must carry the value that it returns from one pass to the next, as in
-    `x = layer(x); return x`.
+    `x = layer(x); return x`, or add to it, as in `total += 1; return total`.
     """
     for loop in code.all(ast.For):
         last = loop.body[-1]
+        if isinstance(last, ast.Return) and last.value is not None and not loop.orelse:
+            read, parts = plain_names(last.value), [*ast.walk(loop)]
+            sums = {text_of(one.target) for one in loop.body if isinstance(one, ast.AugAssign)}
+            if sums & read and not any(isinstance(one, ast.Continue) for one in parts):
+                passes = f"for {short(loop.target)} in {short(loop.iter)}"
+                yield Mistake(passes, last.lineno, short(last))
+                continue
         if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Name):
             continue
         if loop.orelse or not isinstance(loop.target, ast.Name):

@@ -11,6 +11,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     Mistake,
     SearchedCode,
     called,
+    plain_names,
     short,
     target_of,
     text_of,
@@ -19,6 +20,8 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
 
 _TRAIN = {"train", "training", "tr"}
 _TEST = {"test", "testing", "val", "valid", "validation", "dev", "te"}
+_REPEATS = re.compile(r"fit_resample|over_?sample|upsample_minority", re.IGNORECASE)
+_SPLITTERS = {"train_test_split", "random_split"}
 _PAIRED = {"TensorDataset", "StackDataset", "zip"}
 _INPUTS = {"x", "xs", "image", "images", "input", "inputs", "features", "samples", "texts"}
 _PICTURES = _INPUTS | {"img", "imgs", "frames", "pictures"}
@@ -92,6 +95,48 @@ def separately_shuffled_loaders(code: SearchedCode) -> Iterator[Mistake]:
                 rest = words(inputs) ^ words(labels)
                 if kind and words(inputs) & _PICTURES and rest <= kind | _PICTURES:
                     yield Mistake(inputs, shuffled[labels], labels)
+
+
+def splits_of_repeated_samples(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield splits of data in which samples of rare classes were repeated before."""
+    repeated = {
+        name: node.lineno
+        for node in code.all(ast.Assign)
+        if _REPEATS.search(called(node.value))
+        for name in plain_names(node.targets[0])
+    }
+    for call in code.all(ast.Call):
+        if called(call) not in _SPLITTERS:
+            continue
+        given = {name for one in call.args for name in plain_names(one)}
+        known = [name for name in given if name in repeated and repeated[name] < call.lineno]
+        if known:
+            yield Mistake(short(call), call.lineno, str(min(repeated[name] for name in known)))
+
+
+def transforms_of_shared_data(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield transforms that are set on the data of a subset, which other subsets share."""
+    splits: dict[str, tuple[str, int]] = {}  # subsets: their data, and the line
+    for node in code.all(ast.Assign):
+        target, value = node.targets[0], node.value
+        if called(value) == "random_split" and isinstance(value, ast.Call) and value.args:
+            for one in getattr(target, "elts", ()):
+                splits[text_of(one)] = text_of(value.args[0]), node.lineno
+        elif called(value) == "Subset" and isinstance(value, ast.Call) and value.args:
+            splits[text_of(target)] = text_of(value.args[0]), node.lineno
+    for node in code.all(ast.Assign):
+        target = node.targets[0]
+        if not isinstance(target, ast.Attribute) or not words(target.attr) & {"transform"}:
+            continue
+        owner = target.value
+        if not isinstance(owner, ast.Attribute) or owner.attr != "dataset":
+            continue
+        own = text_of(owner.value)
+        data = splits.get(own, ("", 0))[0]
+        others = [name for name, (of, _) in splits.items() if of == data and name != own]
+        replaced = any(text_of(one.targets[0]) == text_of(owner) for one in code.all(ast.Assign))
+        if data and others and not replaced:
+            yield Mistake(text_of(target), node.lineno, others[0])
 
 
 def mixed_splits(code: SearchedCode) -> Iterator[Mistake]:

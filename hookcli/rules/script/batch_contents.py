@@ -9,8 +9,8 @@ from hookcli.rules.rule import Options, Rule, RuleFinding
 from hookcli.rules.script.facts import facts_of, findings_of, judge_nothing, without_findings
 
 _KINDS = ("equal_samples", "same_slice", "sampler_weights", "single_class", "whole_mask",
-          "dropped_samples", "repeated_stream")  # fmt: skip
-_NOTES = {"whole_mask", "dropped_samples", "repeated_stream"}
+          "dropped_samples", "repeated_stream", "ignored_class", "sorted_targets")  # fmt: skip
+_NOTES = {"whole_mask", "dropped_samples", "repeated_stream", "sorted_targets"}
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -76,6 +76,24 @@ def _dropped(fact: ScriptFact) -> tuple[str, str]:
     )
 
 
+def _ignored(fact: ScriptFact) -> tuple[str, str]:
+    values = fact.values
+    return (
+        f"the loss ignores class {values['ignored']}, as ignore_index={values['ignored']}, which "
+        f"{values['share']:.0%} of the labels have: all others are class {values['left']}",
+        "pass another ignore_index, such as -100, to the loss of these labels",
+    )
+
+
+def _sorted(fact: ScriptFact) -> tuple[str, str]:
+    return (
+        "the targets of a batch are near each other: their variance in a batch is "
+        f"{fact.values['share']:.0%} of that over all batches, as the data is sorted and not "
+        "shuffled",
+        "pass shuffle=True to the DataLoader of the training",
+    )
+
+
 def _stream(fact: ScriptFact) -> tuple[str, str]:
     many = fact.values["workers"]
     return (
@@ -87,6 +105,8 @@ def _stream(fact: ScriptFact) -> tuple[str, str]:
 
 _SENTENCES = {
     "dropped_samples": _dropped,
+    "ignored_class": _ignored,
+    "sorted_targets": _sorted,
     "repeated_stream": _stream,
     "whole_mask": _mask,
     "equal_samples": _equal,
@@ -107,7 +127,10 @@ RULE = Rule(
     "the first batches have labels of a single class, and others another one. A mask that is one "
     "everywhere, beside tokens that end with padding, is a note. So is an evaluation with "
     "drop_last=True, and an IterableDataset of the script that several workers iterate over, if "
-    "its methods divide nothing and draw no random numbers. A tensor that is "
+    "its methods divide nothing and draw no random numbers; and a DataLoader without shuffle, if "
+    "the variance of the targets of a regression in the first batches is below 20 % of that over "
+    "them. A loss fails if its ignore_index is a class, and labels of one other class alone are "
+    "left. A tensor that is "
     "given again and again as it is, as of a training with all data at once, passes.",
     formula="x[i] != x[0] for some i; weights = samples; classes of a batch > 1",
     source="torch.utils.data.WeightedRandomSampler; deep-voice/soundbay#49",

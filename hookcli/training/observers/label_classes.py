@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import default_collate
+from torch.utils.data import SequentialSampler, default_collate
 
-from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind
+from hookcli.engine.probes.trainability.loss_graph import Node, nodes_behind, signed
 from hookcli.models import module_tree, places
 from hookcli.report.findings import Measurement
 from hookcli.torch_private import disable_current_modes
@@ -23,6 +24,11 @@ from hookcli.training.source.frame_source import user_frame
 SAMPLES, CLASSES = "batch_samples", "loss_classes"  # measurements
 _REGRESSION = ("MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0",
                "BinaryCrossEntropyWithLogitsBackward0", "BinaryCrossEntropyBackward0")  # fmt: skip
+_SQUARED = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
+_LOOKS, _PART = 5, 0.05  # at a loss that ignores a class, and its share of the labels
+_FEW = 8  # classes
+_LARGEST = 1 << 16  # targets of a batch
+_SORTED = 0.2  # of the variance over all batches
 _LEAST = 8  # samples in a batch, and looks
 _DENSE = 16  # backward passes of a line that are looked at, one after another
 _MOSTLY = 0.7  # of the batches
@@ -39,18 +45,31 @@ class _Line:
     single: int = 0
     classes: Counter[int] = field(default_factory=Counter)
     place: str | None = None
+    ignored: dict[int, _Ignored] = field(default_factory=dict)  # by the number of the loss
+    values: list[torch.Tensor] = field(default_factory=list)  # targets of a regression
+
+
+@dataclass(slots=True)
+class _Ignored:
+    """The labels of a loss whose ignore_index is one of its classes."""
+
+    number: int
+    share: float = 0.0  # of the labels, at the looks
+    looks: int = 0
+    others: set[int] = field(default_factory=set)
 
 
 class LabelClasses(Observer):
     """Looks at the labels that nodes of the graph have saved, at the first passes of a line."""
 
-    kinds = ("single_class", "padding")
+    kinds = ("single_class", "padding", "ignored_class", "sorted_targets")
     before = {"backward": "backward"}  # noqa: RUF012
     after = {"iterate": "iterated"}  # noqa: RUF012
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._batch_size: int | None = None  # of the DataLoader that was iterated over last
+        self._in_order = False  # whether that does not shuffle
         self._lines: dict[Any, _Line] = {}
 
     def iterated(self, call: TorchCall) -> None:
@@ -58,6 +77,7 @@ class LabelClasses(Observer):
         loader = call.argument(0, "self")
         is_usual = loader.collate_fn is default_collate
         self._batch_size = loader.batch_size if is_usual else None
+        self._in_order = type(loader.sampler) is SequentialSampler
 
     def backward(self, call: TorchCall) -> None:
         """Look at the loss."""
@@ -89,6 +109,11 @@ class LabelClasses(Observer):
             return
         if known.looks == 1 and len(found) == 1:
             self._note_samples(targets[0])
+        for number, node in enumerate(found):
+            if node.name() in NLL:
+                self._note_ignored(node, targets[number], known.ignored, number)
+        if len(found) == 1 and found[0].name() in _SQUARED and self._in_order:
+            self._note_values(targets[0], known)
         if len(found) != 1 or found[0].name() not in NLL:
             known.looks -= 1
             return
@@ -104,6 +129,28 @@ class LabelClasses(Observer):
                 if root.recent and not root.is_part:
                     root.measured.append(Measurement(CLASSES, "", None, classes, None))
             self._look_for_padding(found[0], target, known)
+
+    def _note_ignored(
+        self, node: Node, target: torch.Tensor, losses: dict[int, _Ignored], number: int
+    ) -> None:
+        """Note what is left of labels if one of their classes is ignored."""
+        ignored = signed(node._saved_ignore_index)
+        classes = int(node._saved_self.shape[1 if target.dim() else 0])
+        if not 0 <= ignored < classes or not _LEAST <= target.numel() <= _MOST:
+            return
+        self.facts.look("ignored_class")
+        known = losses.setdefault(number, _Ignored(ignored))
+        known.looks += 1
+        known.share += float((target == ignored).float().mean())
+        if len(known.others) < _FEW:
+            known.others.update(torch.unique(target[target != ignored]).tolist()[:_FEW])
+
+    def _note_values(self, target: torch.Tensor, known: _Line) -> None:
+        """Note the targets of a regression, one for each sample of a loader that is in order."""
+        values = target.detach().flatten().double()
+        if values.numel() == len(target) and _LEAST <= len(values) <= _LARGEST:
+            self.facts.look("sorted_targets")
+            known.values.append(values.cpu())
 
     def _note_samples(self, target: torch.Tensor) -> None:
         """Note how many samples the targets have, for the layers along a sequence.
@@ -150,6 +197,8 @@ class LabelClasses(Observer):
     def finish(self) -> None:
         """Add the lines whose batches have one class each."""
         for known in self._lines.values():
+            self._add_ignored(known)
+            self._add_sorted(known)
             mostly = known.looks >= _LEAST and known.single >= _MOSTLY * known.looks
             if mostly and len(known.classes) > 1:
                 self.facts.add(
@@ -160,3 +209,22 @@ class LabelClasses(Observer):
                     single=known.single,
                     looks=known.looks,
                 )
+
+    def _add_ignored(self, known: _Line) -> None:
+        """Add the losses to which one class alone is left."""
+        for one in known.ignored.values():
+            share = one.share / one.looks
+            if one.looks >= _LOOKS and share >= _PART and len(one.others) == 1:
+                self.facts.add(
+                    "ignored_class", "", known.place, ignored=one.number, share=share,
+                    left=next(iter(one.others)),
+                )  # fmt: skip
+
+    def _add_sorted(self, known: _Line) -> None:
+        """Add the targets that differ between batches, and hardly in them."""
+        if len(known.values) < _LEAST:
+            return
+        within = sum(float(one.var(correction=0)) for one in known.values) / len(known.values)
+        over = float(torch.cat(known.values).var(correction=0))
+        if math.isfinite(over) and over > 0 and within < _SORTED * over:
+            self.facts.add("sorted_targets", "", known.place, share=within / over)

@@ -30,7 +30,18 @@ _NAMES_AT = 2  # the step before which the names of models are looked at
 _FEW = 8  # parameters that are compared
 # Names of copies that a training updates. Others, as of a reference policy, stay on purpose.
 _COPIES = ("target", "teacher", "momentum")  # without averages, which a script may go without
-_UPDATED = {"target", "tgt", "ema", "momentum", "slow", "averaged", "shadow", "avg"}
+_UPDATED = {
+    "global",
+    "server",
+    "target",
+    "tgt",
+    "ema",
+    "momentum",
+    "slow",
+    "averaged",
+    "shadow",
+    "avg",
+}
 
 
 @dataclass(slots=True)

@@ -193,3 +193,49 @@ def test_a_stream_that_each_worker_repeats_is_named(kind, workers, is_found):
     found = findings(judged(train), "batch_contents")
     assert len(found) == is_found
     assert all("each of 2 workers iterates over all samples of 'Stream'" in one for one in found)
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("shuffle", "order", "is_found"),
+    [(False, True, True), (True, True, False), (False, False, False)],
+)
+def test_sorted_targets_of_a_regression_are_named(shuffle, order, is_found):
+    x = torch.randn(160, 4, generator=torch.Generator().manual_seed(1))
+    y = x.sum(1, keepdim=True)
+    rows = y[:, 0].argsort() if order else torch.arange(160)
+
+    def train():
+        torch.manual_seed(0)
+        net = net_of()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for a, b in DataLoader(TensorDataset(x[rows], y[rows]), 16, shuffle=shuffle):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(net(a), b).backward()
+            optimizer.step()
+
+    found = findings(judged(train), "batch_contents")
+    assert len(found) == is_found
+    assert all("as the data is sorted and not shuffled" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("ignored", "classes", "is_found"), [(0, 2, True), (0, 3, False), (-100, 2, False)]
+)
+def test_a_loss_that_ignores_one_of_two_classes_is_named(ignored, classes, is_found):
+    labels = torch.arange(16) % classes
+
+    def train():
+        torch.manual_seed(0)
+        net = nn.Linear(4, classes)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(8):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(ROWS[:16]), labels, ignore_index=ignored).backward()
+            optimizer.step()
+
+    found = findings(judged(train), "batch_contents")
+    assert len(found) == is_found
+    assert all("the loss ignores class 0, as ignore_index=0, which 50% of" in one for one in found)

@@ -83,7 +83,8 @@ def returns_of_first_passes(code: SearchedCode) -> Iterator[Mistake]:
             read, parts = plain_names(last.value), [*ast.walk(loop)]
             sums = {text_of(one.target) for one in loop.body if isinstance(one, ast.AugAssign)}
             if sums & read and not any(isinstance(one, ast.Continue) for one in parts):
-                passes = f"for {short(loop.target)} in {short(loop.iter)}"
+                names = short(loop.target).strip("()")
+                passes = f"for {names} in {short(loop.iter)}"
                 yield Mistake(passes, last.lineno, short(last))
                 continue
         if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Name):

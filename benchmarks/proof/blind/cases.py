@@ -25,6 +25,7 @@ LATER = (
     "thirteenth",
     "fourteenth",
     "fifteenth",
+    "contracts",  # of the documentation of PyTorch: a right twin for each mistake
 )
 SEVENTH = "seventh"  # it has halves too
 SEVENTH_HALVES = tuple(f"{SEVENTH}_{half}" for half in HALVES)

@@ -1,0 +1,32 @@
+r"""The model `SpectralTexture`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv2d.html
+Fault: All convolutions are depthwise (groups = channels) without any 1x1 convolution, so channels
+    are never combined before the head.
+Cause: depth-?wise|point-?wise|groups?
+    |(channel)s?.*(mix|combin|interact|independ|exchang|isolat|separat)|1 ?x ?1
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class SpectralTexture(nn.Module):
+    def __init__(self, bands=8, classes=5):
+        super().__init__()
+        self.conv1 = nn.Conv2d(bands, bands, 3, padding=1, groups=bands)
+        self.conv2 = nn.Conv2d(bands, bands, 3, padding=1, groups=bands)
+        self.conv3 = nn.Conv2d(bands, bands, 3, padding=1, groups=bands)
+        self.head = nn.Linear(bands, classes)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = F.relu(self.conv2(x))
+        x = F.relu(self.conv3(x))
+        return self.head(x.amax(dim=(2, 3)))
+
+
+torch.manual_seed(0)
+model = SpectralTexture()
+example_inputs = (torch.randn(4, 8, 16, 16),)

@@ -1,0 +1,32 @@
+r"""The model `BearingMonitor`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.real.html
+Fault: Only the real part of the complex spectrum is used as a feature, so half of the information
+    is dropped and the feature depends on the phase.
+Cause: \breal\b|imag\w*|phase|magnitude|complex|discard
+"""
+
+import torch
+import torch.nn as nn
+
+
+class BearingMonitor(nn.Module):
+    def __init__(self, length=64, hidden=32, classes=4):
+        super().__init__()
+        self.register_buffer("window", torch.hann_window(length))
+        self.net = nn.Sequential(
+            nn.Linear(length // 2 + 1, hidden), nn.ReLU(), nn.Dropout(0.1), nn.Linear(hidden, classes)
+        )
+
+    def spectrum(self, x):
+        f = torch.fft.rfft(x * self.window, norm="ortho")
+        return f.real
+
+    def forward(self, x):
+        # x: [batch, samples]
+        return self.net(self.spectrum(x))
+
+
+torch.manual_seed(0)
+model = BearingMonitor()
+example_inputs = (torch.randn(8, 64),)

@@ -1,0 +1,35 @@
+r"""The model `SelfAttention`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.reshape.html
+Fault: The attention output [B, H, T, D] is reshaped to [B, T, H*D] without transposing heads and
+    time back, so features of different time steps are mixed.
+Cause: (reshape|view|merge|merging).*(transpos|permut|head|mix|scrambl|time|order)
+    |head.*(transpos|permut|merge|scrambl|mix)|scrambl
+"""
+
+import torch
+import torch.nn as nn
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, dim=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q = q.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+        k = k.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+        v = v.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+        w = torch.softmax(q @ k.transpose(-2, -1) / (c // self.heads) ** 0.5, dim=-1)
+        y = w @ v
+        y = y.reshape(b, t, c)
+        return self.out(y)
+
+
+torch.manual_seed(0)
+model = SelfAttention()
+example_inputs = (torch.randn(4, 10, 32),)

@@ -1,0 +1,34 @@
+r"""The model `DepthNet`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.interpolate.html
+Fault: F.interpolate takes size=(height, width), but (width, height) is passed, so the output has
+    the wrong aspect.
+Cause: (width|height|h|w).*(swap|exchang|order|confus|revers|transpos)
+    |(order|swap|transpos|aspect|wrong shape|wrong size|mismatch)|\(?(w|width), ?(h|height)\)?
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class DepthNet(nn.Module):
+    def __init__(self, width=16):
+        super().__init__()
+        self.down1 = nn.Conv2d(3, width, 3, stride=2, padding=1)
+        self.down2 = nn.Conv2d(width, 2 * width, 3, stride=2, padding=1)
+        self.mid = nn.Conv2d(2 * width, width, 3, padding=1)
+        self.out = nn.Conv2d(width, 1, 3, padding=1)
+
+    def forward(self, img):
+        h, w = img.shape[2], img.shape[3]
+        x = F.relu(self.down1(img))
+        x = F.relu(self.down2(x))
+        x = F.relu(self.mid(x))
+        x = F.interpolate(x, size=(w, h), mode="bilinear", align_corners=False)
+        return F.softplus(self.out(x))
+
+
+torch.manual_seed(0)
+model = DepthNet()
+example_inputs = (torch.randn(4, 3, 24, 40),)

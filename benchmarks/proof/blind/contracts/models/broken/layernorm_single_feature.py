@@ -1,0 +1,32 @@
+r"""The model `SpeedModel`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html
+Fault: LayerNorm(1) normalises a dimension of size one, so its output is always its bias whatever
+    the input.
+Cause: layer ?norm.*(single|one|size 1|1 (feature|element)|constant)
+    |(single|one) (feature|value|element)|constant|normali\w* .*size (one|1)|no gradient
+    |zero gradient|gradient\w* (is|are|of|stays?)( exactly)? (none|zero|0)
+    |(never|not) (gets?|receiv\w+) (a |any )?gradient|gets no grad
+"""
+
+import torch
+import torch.nn as nn
+
+
+class SpeedModel(nn.Module):
+    def __init__(self, hidden=16, horizon=3):
+        super().__init__()
+        self.norm = nn.LayerNorm(1)
+        self.rnn = nn.GRU(1, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, horizon)
+
+    def forward(self, speed):
+        # speed: [batch, 12 time steps]
+        x = self.norm(speed.unsqueeze(-1))
+        _, h = self.rnn(x)
+        return self.head(h[-1])
+
+
+torch.manual_seed(0)
+model = SpeedModel()
+example_inputs = (torch.randn(8, 12),)

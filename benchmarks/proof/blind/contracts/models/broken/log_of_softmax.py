@@ -1,0 +1,31 @@
+r"""The model `Ranker`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
+Fault: log(softmax(x)) underflows to -inf (and NaN gradients) for large logits; log_softmax is
+    stable.
+Cause: log_?softmax|log\w*.*softmax|softmax.*log|underflow|-inf|infinit|unstable|stab
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Ranker(nn.Module):
+    def __init__(self, features=8, dim=64, scale=30.0):
+        super().__init__()
+        self.scale = scale
+        self.query = nn.Linear(features, dim)
+        self.doc = nn.Linear(features, dim)
+
+    def forward(self, query, docs):
+        q = F.normalize(self.query(query), dim=-1)
+        d = self.doc(docs)
+        scores = self.scale * torch.einsum("bd,bnd->bn", q, d)
+        p = torch.softmax(scores, dim=-1)
+        return torch.log(p)
+
+
+torch.manual_seed(0)
+model = Ranker()
+example_inputs = (torch.randn(6, 8), 3 * torch.randn(6, 12, 8),)

@@ -1,0 +1,45 @@
+r"""The model `MixerNet`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Dropout.html
+Fault: A hand-written random mask is not divided by the keep probability, so activations are
+    larger in eval mode than in training.
+Cause: (rescal|scal|divid|keep|1 ?- ?p)|(eval|inference).*(larger|differ|scale|mismatch|expect)
+    |(train|eval).*(mismatch|expect|scale|mean)
+"""
+
+import torch
+import torch.nn as nn
+
+
+class DropPath(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = (torch.rand(x.size(0), 1, 1, device=x.device) > self.p).to(x.dtype)
+        return x * keep
+
+
+class MixerNet(nn.Module):
+    def __init__(self, features=6, dim=24, depth=3, out=2, p=0.3):
+        super().__init__()
+        self.inp = nn.Linear(features, dim)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, dim), nn.GELU(), DropPath(p))
+            for _ in range(depth)
+        )
+        self.out = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, out))
+
+    def forward(self, x):
+        h = self.inp(x)
+        for block in self.blocks:
+            h = h + block(h)
+        return self.out(h.mean(dim=1))
+
+
+torch.manual_seed(0)
+model = MixerNet()
+example_inputs = (torch.randn(8, 10, 6),)

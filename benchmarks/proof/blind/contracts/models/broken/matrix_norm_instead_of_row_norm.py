@@ -1,0 +1,38 @@
+r"""Points on a sphere with a learnt radius.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.linalg.norm.html
+Fault: torch.linalg.norm(x, ord=2) of a 2-D tensor is the spectral norm of the whole batch, not
+    the Euclidean norm of the rows.
+Cause: spectral norm|matrix norm|singular value
+    |(whole|entire|full|all of the|complete) (batch|tensor|matrix)
+    |depend\w* on (the )?(batch|other|whole)|batch[- ](size|depend|compos|coupl)
+    |(mix|coupl|leak|cross|interact)\w*.*(batch|sample)
+    |(batch|sample)s?.*(mix|coupl|leak|cross|interact|depend)
+    |(across|over) (the )?(whole )?(batch|samples)
+    |(no|without|missing|lacks?) (a |the )?(dim|axis)
+    |dim(ension)? (argument )?(is )?(missing|omitted|not given)|keepdim
+"""
+
+import torch
+import torch.nn as nn
+
+
+class SphereEncoder(nn.Module):
+    """Points on a sphere with a learnt radius."""
+
+    def __init__(self, n_in=14, hidden=32, dim=6):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(n_in, hidden), nn.SiLU(), nn.Linear(hidden, dim))
+        self.radius = nn.Parameter(torch.tensor(2.0))
+        self.out = nn.Linear(dim, n_in)
+
+    def forward(self, x):
+        z = self.body(x)
+        length = torch.linalg.norm(z, ord=2)
+        z = self.radius * z / length.clamp(min=1e-6)
+        return self.out(z)
+
+
+torch.manual_seed(0)
+model = SphereEncoder()
+example_inputs = (torch.randn(8, 14),)

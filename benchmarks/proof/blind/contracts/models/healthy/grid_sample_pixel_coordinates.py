@@ -1,0 +1,33 @@
+r"""The model `DeformableReader`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.grid_sample.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class DeformableReader(nn.Module):
+    def __init__(self, cin=3, width=16, classes=5):
+        super().__init__()
+        self.feat = nn.Conv2d(cin, width, 3, padding=1)
+        self.offset = nn.Conv2d(width, 2, 3, padding=1)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, img):
+        f = F.relu(self.feat(img))
+        b, c, h, w = f.shape
+        gy, gx = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
+        base = torch.stack([gx, gy], dim=-1).float().to(f.device)
+        pos = base + self.offset(f).permute(0, 2, 3, 1)
+        size = torch.tensor([w, h], device=f.device)
+        pos = (2 * pos + 1) / size - 1
+        g = F.grid_sample(f, pos, align_corners=False)
+        return self.head(g)
+
+
+torch.manual_seed(0)
+model = DeformableReader()
+example_inputs = (torch.randn(4, 3, 16, 24),)

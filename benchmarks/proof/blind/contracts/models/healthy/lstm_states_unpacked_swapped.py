@@ -1,0 +1,32 @@
+r"""The model `Seq2Vec`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTMCell.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+
+
+class Seq2Vec(nn.Module):
+    def __init__(self, features=5, hidden=20, steps=4):
+        super().__init__()
+        self.steps = steps
+        self.encoder = nn.LSTM(features, hidden, batch_first=True)
+        self.cell = nn.LSTMCell(features, hidden)
+        self.out = nn.Linear(hidden, features)
+
+    def forward(self, x):
+        _, (h, c) = self.encoder(x)
+        h, c = h[-1], c[-1]
+        y, ys = x[:, -1], []
+        for _ in range(self.steps):
+            h, c = self.cell(y, (h, c))
+            y = self.out(h)
+            ys.append(y)
+        return torch.stack(ys, dim=1)
+
+
+torch.manual_seed(0)
+model = Seq2Vec()
+example_inputs = (torch.randn(6, 12, 5),)

@@ -1,0 +1,33 @@
+r"""The model `PointerScorer`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+
+
+class PointerScorer(nn.Module):
+    def __init__(self, features=8, dim=24, out=3):
+        super().__init__()
+        self.key = nn.Linear(features, dim)
+        self.value = nn.Linear(features, dim)
+        self.query = nn.Parameter(torch.randn(dim) * 0.2)
+        self.out = nn.Linear(dim, out)
+
+    def forward(self, items, valid):
+        scores = torch.tanh(self.key(items)) @ self.query
+        weights = torch.softmax(scores.masked_fill(~valid, float("-inf")), dim=1)
+        context = torch.einsum("bn,bnd->bd", weights, self.value(items))
+        return self.out(torch.relu(context))
+
+
+def make_valid(n=6, items=9):
+    count = torch.tensor([2, 9, 4, 6, 3, 8])
+    return torch.arange(items)[None] < count[:, None]
+
+
+torch.manual_seed(0)
+model = PointerScorer()
+example_inputs = (torch.randn(6, 9, 8), make_valid(),)

@@ -1,0 +1,34 @@
+r"""The model `MeanPoolEncoder`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.mean.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+
+
+class MeanPoolEncoder(nn.Module):
+    def __init__(self, vocab=150, dim=32, classes=3):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, dim, padding_idx=0)
+        self.ff = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, dim))
+        self.head = nn.Linear(dim, classes)
+
+    def forward(self, tokens):
+        mask = (tokens != 0).unsqueeze(-1)
+        h = self.ff(self.embed(tokens)) * mask
+        pooled = h.sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+        return self.head(pooled)
+
+
+def make_tokens(n=6, length=14):
+    tokens = torch.randint(1, 150, (n, length))
+    for i in range(n):
+        tokens[i, 3 + 2 * i:] = 0
+    return tokens
+
+
+torch.manual_seed(0)
+model = MeanPoolEncoder()
+example_inputs = (make_tokens(),)

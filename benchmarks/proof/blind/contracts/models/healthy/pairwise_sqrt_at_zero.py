@@ -1,0 +1,30 @@
+r"""The model `PairGeometry`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.sqrt.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class PairGeometry(nn.Module):
+    def __init__(self, features=5, dim=3, hidden=24, out=2):
+        super().__init__()
+        self.place = nn.Linear(features, dim, bias=False)
+        self.edge = nn.Sequential(nn.Linear(1, hidden), nn.SiLU(), nn.Linear(hidden, hidden))
+        self.out = nn.Linear(hidden, out)
+
+    def forward(self, x):
+        p = self.place(x)
+        diff = p.unsqueeze(2) - p.unsqueeze(1)
+        sq = diff.pow(2).sum(dim=-1, keepdim=True)
+        d = torch.sqrt(sq + 1e-6)
+        h = self.edge(d).mean(dim=2)
+        return self.out(F.silu(h))
+
+
+torch.manual_seed(0)
+model = PairGeometry()
+example_inputs = (torch.randn(4, 8, 5),)

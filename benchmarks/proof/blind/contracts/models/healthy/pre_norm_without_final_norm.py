@@ -1,0 +1,35 @@
+r"""The model `PatchEncoder`.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+
+
+class Layer(nn.TransformerEncoderLayer):
+    def __init__(self, dim):
+        super().__init__(dim, 4, 2 * dim, dropout=0.0, batch_first=True, norm_first=True)
+
+
+class PatchEncoder(nn.Module):
+    def __init__(self, patch=48, dim=32, depth=4, patches=16, classes=10):
+        super().__init__()
+        self.embed = nn.Linear(patch, dim)
+        self.pos = nn.Parameter(torch.randn(1, patches, dim) * 0.02)
+        self.layers = nn.ModuleList(Layer(dim) for _ in range(depth))
+        self.norm = nn.LayerNorm(dim)
+        self.head = nn.Linear(dim, classes)
+
+    def forward(self, x):
+        x = self.embed(x) + self.pos
+        for layer in self.layers:
+            x = layer(x)
+        x = self.norm(x)
+        return self.head(x.mean(dim=1))
+
+
+torch.manual_seed(0)
+model = PatchEncoder()
+example_inputs = (torch.randn(4, 16, 48),)

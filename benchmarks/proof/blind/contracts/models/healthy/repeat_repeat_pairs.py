@@ -1,0 +1,31 @@
+r"""Scores all ordered pairs of objects of a scene.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.repeat.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+import torch.nn as nn
+
+
+class RelationNet(nn.Module):
+    """Scores all ordered pairs of objects of a scene."""
+
+    def __init__(self, features=6, hidden=32, out=3):
+        super().__init__()
+        self.g = nn.Sequential(
+            nn.Linear(2 * features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
+        )
+        self.f = nn.Linear(hidden, out)
+
+    def forward(self, objects):
+        b, n, c = objects.shape
+        left = objects.repeat_interleave(n, dim=1)
+        right = objects.repeat(1, n, 1)
+        pairs = torch.cat([left, right], dim=-1)
+        return self.f(self.g(pairs).sum(dim=1) / n)
+
+
+torch.manual_seed(0)
+model = RelationNet()
+example_inputs = (torch.randn(5, 6, 6),)

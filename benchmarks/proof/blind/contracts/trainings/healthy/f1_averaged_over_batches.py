@@ -1,0 +1,39 @@
+r"""A training.
+
+Source: https://lightning.ai/docs/torchmetrics/stable/pages/overview.html
+Healthy: the right twin of the broken case of this name.
+"""
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(202)
+n = 1200
+x = torch.randn(n, 6)
+y = (x[:, 0] + 0.6 * x[:, 1] + 0.6 * torch.randn(n) > 1.9).float()
+train = DataLoader(TensorDataset(x[:800], y[:800]), batch_size=80, shuffle=True)
+val = DataLoader(TensorDataset(x[800:], y[800:]), batch_size=16)
+
+
+def f1_score(pred, true):
+    tp = (pred * true).sum()
+    denom = pred.sum() + true.sum()
+    return (2 * tp / denom).item() if denom > 0 else 0.0
+
+
+model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
+opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+for epoch in range(6):
+    for xb, yb in train:
+        loss = nn.functional.binary_cross_entropy_with_logits(model(xb).squeeze(1), yb)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    preds, trues = [], []
+    with torch.no_grad():
+        for xb, yb in val:
+            preds.append((model(xb).squeeze(1) > 0).float())
+            trues.append(yb)
+    score = f1_score(torch.cat(preds), torch.cat(trues))
+    print(f"epoch {epoch} loss {loss.item():.4f} val f1 {score:.4f}")

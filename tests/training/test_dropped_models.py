@@ -215,3 +215,25 @@ def test_a_class_that_needs_arguments_to_be_made():
 
     report, _ = watched(train)
     assert [record.training.root_type for record in report.records] == ["Needy"] * 3
+
+
+def test_a_loaded_model_that_ran_before_it_was_dropped_is_used():
+    """It was evaluated, and another one of its class is trained afterwards."""
+
+    def train():
+        state = MODELS["several"]().state_dict()
+
+        def evaluate():
+            net = MODELS["several"]()
+            net.load_state_dict(state)
+            with torch.no_grad():
+                net.eval()(torch.randn(8, 4))
+
+        evaluate()
+        net = MODELS["several"]()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(4):
+            step(net, optimizer)
+
+    report, _ = watched(train)
+    assert not [fact for fact in report.facts or () if fact.kind == "unused_model"]

@@ -16,6 +16,7 @@ from hookcli.training.norms import local
 from hookcli.training.observers.observer import Observer, variable_of
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
+from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 
@@ -127,6 +128,10 @@ class LoadedWeights(Observer):
                     shares = any(p.data_ptr() == one.source for p in root.parameters())
                     if likeness and max(likeness) < _ALIKE and not shares:
                         one.trained = record.root.name
+
+    def forget(self, root: RootWatch, records: Sequence[Record]) -> None:
+        """Forget a model that ran, and that the script has dropped."""
+        self._models = [one for one in self._models if one.module() is not root.root]
 
     def finish(self) -> None:
         """Add the models that were loaded and never ran, if another one is trained instead."""

@@ -217,23 +217,30 @@ def test_a_class_that_needs_arguments_to_be_made():
     assert [record.training.root_type for record in report.records] == ["Needy"] * 3
 
 
-def test_a_loaded_model_that_ran_before_it_was_dropped_is_used():
-    """It was evaluated, and another one of its class is trained afterwards."""
+@pytest.mark.parametrize("trains", [True, False])
+def test_a_loaded_model_that_ran_before_it_was_dropped_is_used(trains, tmp_path):
+    """Another one of its class is trained afterwards, from its initialization."""
 
-    def train():
-        state = MODELS["several"]().state_dict()
+    def large():
+        return nn.Sequential(nn.Linear(4, 256), nn.Tanh(), nn.Linear(256, 1))
 
-        def evaluate():
-            net = MODELS["several"]()
-            net.load_state_dict(state)
-            with torch.no_grad():
-                net.eval()(torch.randn(8, 4))
-
-        evaluate()
-        net = MODELS["several"]()
+    def fit(net):
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
         for _ in range(4):
             step(net, optimizer)
+
+    def first():
+        net = large()
+        net.load_state_dict(torch.load(tmp_path / "weights.pt"))
+        with torch.no_grad():
+            net(torch.randn(8, 4))
+        if trains:
+            fit(net)
+
+    def train():
+        torch.save(large().state_dict(), tmp_path / "weights.pt")
+        first()
+        fit(large())
 
     report, _ = watched(train)
     assert not [fact for fact in report.facts or () if fact.kind == "unused_model"]

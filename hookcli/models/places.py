@@ -27,7 +27,7 @@ from torch.nn.modules.module import (
 )
 
 from hookcli.errors import trace_of
-from hookcli.frame_variables import variables_of
+from hookcli.system.frame_variables import variables_of
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OURS = str(Path(__file__).parent.parent) + os.sep

@@ -1,1 +1,1 @@
-"""What hookcli needs of the operating system: signals, the null device, how a process ends."""
+"""What hookcli needs of the operating system and of Python: signals, ends of processes, frames."""

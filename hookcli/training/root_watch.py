@@ -40,6 +40,7 @@ from hookcli.report.sinks import Kept, Sink
 from hookcli.report.steps import TrainingInfo
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
+from hookcli.system.references import count_references
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.forward_modes import (
@@ -52,7 +53,6 @@ from hookcli.training.guard import Guard
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import is_not_zero, local, outside_modes
-from hookcli.training.references import count_references
 from hookcli.training.roots import (
     LooseParameters,
     UnmatchedHooks,

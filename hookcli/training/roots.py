@@ -13,11 +13,11 @@ from typing import Any
 from torch import nn
 
 from hookcli.errors import RequestError
-from hookcli.frame_variables import variables_of
 from hookcli.hooks.resolve import Known, resolve
 from hookcli.models import module_tree
 from hookcli.models.model import Model
 from hookcli.spec.hooks import HookSpec, Match
+from hookcli.system.frame_variables import variables_of
 
 # Attributes in which wrappers keep the module that they call: DistributedDataParallel and
 # DataParallel, torch.compile, FSDP1.

@@ -41,7 +41,8 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.compiled.compiled_code import CompiledCode
 from hookcli.training.compiled.eager_samples import EagerSamples
 from hookcli.training.compiled.graph_layers import GraphLayers
-from hookcli.training.dropped_models import DroppedModels
+from hookcli.training.costs.dropped_models import DroppedModels
+from hookcli.training.costs.resting import Resting
 from hookcli.training.guard import Guard
 from hookcli.training.journal.training_journal import TrainingJournal
 from hookcli.training.norms import gradient_norm
@@ -52,7 +53,6 @@ from hookcli.training.parallel.children import Children
 from hookcli.training.parallel.other_ranks import OtherRanks
 from hookcli.training.record.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.record.records import Record
-from hookcli.training.resting import Resting
 from hookcli.training.root_calls import RootCalls
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.script.ending import EndOfRun

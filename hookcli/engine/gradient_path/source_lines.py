@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 
 # Torch 2.15 has no Python code for it any more.
 _APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)

@@ -19,13 +19,13 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
 from hookcli.models.fake.dispatch_mode import UncompiledMode
 from hookcli.models.nested import leaves
 from hookcli.operators.finite import counts_of
 from hookcli.operators.reasons import Operation
 from hookcli.refusals import raise_if_external
+from hookcli.system.frame_variables import variables_of
 from hookcli.torch_private import LossBase, current_autograd_node, next_sequence_nr
 from hookcli.training.source.frame_source import (
     assigned,

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from hookcli.engine.probes.trainability.loss_graph import nodes_behind
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.training.backward import only_tensor
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.script.watched_function import TorchCall

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.norms import local
 from hookcli.training.observers.observer import LookSchedule, Observer

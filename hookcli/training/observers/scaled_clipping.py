@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall

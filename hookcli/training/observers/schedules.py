@@ -16,10 +16,10 @@ from torch.optim.swa_utils import SWALR
 
 from hookcli.models import places
 from hookcli.report.rows.events import number
+from hookcli.system.references import count_references
 from hookcli.training.observers.observer import Observer
 from hookcli.training.record.optimizer_groups import largest_rate, learning_rate, parameters_of
 from hookcli.training.record.records import Record
-from hookcli.training.references import count_references
 from hookcli.training.script.watched_function import TorchCall
 from hookcli.training.source.frame_source import user_frame
 from hookcli.training.source.loss_source import argument_of_call, kind_of_value, unwrapped

@@ -14,8 +14,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Subset
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.training.observers.observer import Observer, variable_of
 from hookcli.training.record.records import Record
 from hookcli.training.script.watched_function import TorchCall

@@ -14,8 +14,8 @@ from weakref import ref
 
 import torch
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.training.norms import is_not_zero, local, outside_modes
 from hookcli.training.observers.observer import LookSchedule, Observer, line_of
 from hookcli.training.record.optimizer_groups import parameters_of

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 from hookcli.training.source.frame_source import body_of, own_nodes, tree_of, value_in
 
 # What has no graph: methods and attributes of a tensor, and functions that copy its values.

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from hookcli.frame_variables import variables_of
 from hookcli.models import places
+from hookcli.system.frame_variables import variables_of
 
 _NOTHING: Any = object()
 _BACKWARD = {"backward", "manual_backward"}

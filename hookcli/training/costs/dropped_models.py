@@ -15,11 +15,11 @@ from typing import Any
 
 from hookcli.models import module_tree, places
 from hookcli.report.training import OtherModule
+from hookcli.system.references import count_references
 from hookcli.training.observed_script import ObservedScript
 from hookcli.training.observers.catalogue import Observers
 from hookcli.training.record.optimizer_groups import parameters_of
 from hookcli.training.record.records import Record
-from hookcli.training.references import count_references
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.trained_roots import TrainedRoots
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.frame_variables import variables_of
 from hookcli.models.places import Constructors
+from hookcli.system.frame_variables import variables_of
 from tests.training.test_loops import watched
 
 

@@ -119,6 +119,34 @@ def test_reports_are_those_of_models_that_are_kept(model):
     assert {fact.kind for fact in report.facts or ()} == {fact.kind for fact in truth.facts or ()}
 
 
+def test_reports_of_several_models_that_are_dropped_together():
+    """Each record has the report of its own model, whichever order they have made steps in."""
+
+    def pair():
+        first, second = MODELS["layer"](), MODELS["several"]()
+        optimizers = [torch.optim.SGD(net.parameters(), lr=0.01) for net in (first, second)]
+        later = torch.optim.Adam(first.parameters(), lr=0.01)
+        for _ in range(3):
+            step(first, optimizers[0])
+            step(second, optimizers[1])
+        for _ in range(2):
+            step(first, later)
+            step(second, optimizers[1])
+
+    def train():
+        for _ in range(3):
+            pair()
+
+    report, _ = watched(train)
+    found = [
+        (r.training.root_type, r.training.optimizer.type, r.training.total, len(r.parameters))
+        for r in report.records
+    ]
+    assert found == 3 * [
+        ("Linear", "SGD", 3, 2), ("Sequential", "SGD", 5, 6), ("Linear", "Adam", 2, 2)
+    ]  # fmt: skip
+
+
 def test_a_model_that_the_script_keeps_goes_on():
     """Of two models that are trained in turn, none is let go of."""
 

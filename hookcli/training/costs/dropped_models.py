@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hookcli.models import module_tree, places
+from hookcli.report.report import Report
 from hookcli.report.training import OtherModule
 from hookcli.system.references import count_references
 from hookcli.training.observed_script import ObservedScript
@@ -59,38 +60,27 @@ class DroppedModels:
 
     def before_optimizer(self) -> None:
         """Let go of the dropped models and optimizers, as another optimizer steps first."""
-        if not self._may_look() or not self._seen.optimizers:
+        if not self._may_look():
             return
-        optimizers = [one for one in self._seen.optimizers if self._is_dropped(one)]
-        if not optimizers:
+        keys = [key for key in self._seen.optimizers if self._is_dropped(key)]
+        if not keys:
             return
-        records = {key: self._trained.of.get(key, []) for key in optimizers}
-        ended = {id(record) for group in records.values() for record in group}
+        ended = {id(record) for key in keys for record in self._trained.of.get(key, ())}
         roots = [
             root
             for root in self._seen.roots.values()
             if root.is_bound and not root.wholes and not root.running and root.is_dropped()
+            if all(one.optimizer is None or id(one) in ended for one in self._of(root))
         ]
-        of_root = {
-            root.number: [record for record in self._seen.records if record.root is root]
-            for root in roots
-        }
-        roots = [
-            root
-            for root in roots
-            if all(
-                record.is_closed or record.optimizer is None or id(record) in ended
-                for record in of_root[root.number]
-            )
-        ]
-        closed = [
-            record for root in roots for record in of_root[root.number] if not record.is_closed
-        ]
-        for key in optimizers:
+        for key in keys:
             self._observers.let_go_of(self._seen.optimizers[key])
-        self._forget(roots, closed)
-        for key in optimizers:
+        self._forget(roots, [record for root in roots for record in self._of(root)])
+        for key in keys:
             self._forget_optimizer(key)
+
+    def _of(self, root: RootWatch) -> list[Record]:
+        """Return the records of a root."""
+        return [record for record in self._seen.records if record.root is root]
 
     def _is_dropped(self, key: int) -> bool:
         """Return whether only hookcli refers to an optimizer."""
@@ -108,7 +98,7 @@ class DroppedModels:
         """Let go of roots and their parts; `records` are theirs, and get their last reports."""
         if not roots:
             return
-        reports = dict(zip(records, self._last_reports(records), strict=True))
+        reports = self._last_reports(records) if records else {}
         parts = [
             part
             for part in self._seen.roots.values()
@@ -120,16 +110,19 @@ class DroppedModels:
             self._seen.roots.pop(id(root.root), None)
             self._trained.forget(root)
             root.let_go()
-        for record, report in reports.items():
-            record.close(report)
+        for record in records:
+            record.close(reports.get(id(record)))
 
-    def _last_reports(self, records: Sequence[Record]) -> list[Any]:
-        if not records:
-            return []
+    def _last_reports(self, records: Sequence[Record]) -> dict[int, Report]:
+        """Return the reports of these records by their ids, without those that have no steps."""
         self._ended(records)
-        known = [record for record in records if record.steps and self._seen.is_wanted(record.root)]
-        reports = dict(zip(known, self._seen.record_reports(only=records), strict=True))
-        return [reports.get(record) for record in records]
+        told = [  # in the order in which they are reported
+            record
+            for record in self._seen.records
+            if record in records and record.steps and self._seen.is_wanted(record.root)
+        ]
+        reports = self._seen.record_reports(only=records)
+        return {id(record): report for record, report in zip(told, reports, strict=True)}
 
     def _note_other(self, root: RootWatch) -> None:
         """Keep the row of a root that was called only."""

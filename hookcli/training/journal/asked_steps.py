@@ -5,6 +5,7 @@ They are observed by the hooks of the run, and by those of the preset or the kin
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,7 +65,8 @@ class AskedSteps:
 
     def _note(self, asked: AskedRange) -> None:
         """Select the steps of a question in each record, or refuse it."""
-        records = [record for record in self._records() if record.optimizer_type is not None]
+        going_on = (record for record in self._records() if not record.is_closed)
+        records = [record for record in going_on if record.optimizer_type is not None]
         question = _Question(asked.identity)
         for record in records:
             start = record.steps.total + (record.sampling.decided[0] >= record.steps.total)
@@ -148,7 +150,10 @@ class AskedSteps:
         """Answer the questions whose steps have all ended."""
         if not self._waiting:
             return
-        totals = {id(record): record.steps.total for record in self._records()}
+        totals = {  # a record whose model was dropped makes no more steps
+            id(record): math.inf if record.is_closed else record.steps.total
+            for record in self._records()
+        }
         for question in list(self._waiting):
             if all(totals.get(key, 0) > last for key, (_, last) in question.spans.items()):
                 self._waiting.remove(question)

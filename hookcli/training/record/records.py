@@ -121,7 +121,8 @@ class Record:
         # Returns what is known of every step, of the parameters that optimizers hold.
         self.settings: Callable[[AbstractSet[int]], StepSettings] | None = None
         self.approximate = False
-        self._last_report: Report | None = None  # since the script has dropped the model
+        self.is_closed = False  # whether the script has dropped the model: nothing of it is kept
+        self._last_report: Report | None = None  # then
         if optimizer is not None:
             self._lend(optimizer)
             self.hold(optimizer)
@@ -549,17 +550,12 @@ class Record:
         report = self.root.report(self.model, self.gradients, info, final=final, asked=asked)
         return report if self._parts is None else with_placements(report, self.model, self._parts)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether it has its last report, and nothing of the model any more."""
-        return self._last_report is not None
-
-    def close(self, report: Report) -> None:
+    def close(self, report: Report | None) -> None:
         """Keep the last report, and nothing of a model that the script has dropped.
 
-        The root has let go of the model before.
+        The root has let go of the model before. There is no report of a record without steps.
         """
-        self._last_report = report
+        self.is_closed, self._last_report = True, report
         self.own, self._others = [], []
         self._copies.clear()
         self.settings = self._left = self._unmeasured = None

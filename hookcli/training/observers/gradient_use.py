@@ -104,7 +104,8 @@ class _Known:
     name: str = ""
     lines: set[Any] = field(default_factory=set)  # that erase its gradients
     left: int = 0  # backward passes that began with gradients of its last step
-    clean: int = 0  # those that began without
+    clean: int = 0  # those that began without, or steps with gradients that the script has replaced
+    gradient: weakref.ref[torch.Tensor] | None = None  # of the first parameter, at the last step
 
 
 class GradientUse(Observer):
@@ -287,11 +288,24 @@ class GradientUse(Observer):
         """Return whether another term of the same backward pass was used."""
         return bool(use.text) and any(other.state == "used" for other in use.others)
 
+    def _compare_gradient(self, known: _Known, optimizer: Any) -> None:
+        """Note that a gradient is another tensor than at the last step, as the script assigns it.
+
+        A backward pass adds to the tensor that is there.
+        """
+        grads = (p.grad for group in optimizer.param_groups for p in group["params"])
+        first = next((grad for grad in grads if grad is not None), None)
+        before = None if known.gradient is None else known.gradient()
+        known.clean += known.gradient is not None and first is not before
+        known.gradient = None if first is None else weakref.ref(first)
+
     def before_step(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Note that an optimizer uses gradients."""
         known = self._known.get(self.seen.key_of(optimizer))
         if known is not None:
             known.steps += 1
+            if not known.erasures:
+                self._compare_gradient(known, optimizer)
         erased = self._erased.pop(self.seen.key_of(optimizer), None)
         idle = not self._waiting and erased is None and self._wrapped is None
         if idle and (known is None or known.steps > 1):

@@ -239,3 +239,30 @@ def test_a_loss_that_ignores_one_of_two_classes_is_named(ignored, classes, is_fo
     found = findings(judged(train), "batch_contents")
     assert len(found) == is_found
     assert all("the loss ignores class 0, as ignore_index=0, which 50% of" in one for one in found)
+
+
+# Gradients that the script assigns
+
+
+@pytest.mark.parametrize("assigns", [True, False])
+def test_gradients_that_a_script_assigns_need_no_reset(assigns):
+    """As in meta-learning: those of a copy are assigned, or added without a reset."""
+
+    def train():
+        net, fast = net_of(), net_of()
+        meta = torch.optim.SGD(net.parameters(), lr=1e-3)
+        inner = torch.optim.SGD(fast.parameters(), lr=1e-3)
+        for _ in range(30):
+            fast.load_state_dict(net.state_dict())
+            step(fast, inner)
+            fast.zero_grad()
+            net(ROWS[:8]).square().mean().backward() if not assigns else None
+            (fast(ROWS[8:16]) - 1).square().mean().backward()
+            for p, q in zip(net.parameters(), fast.parameters(), strict=True):
+                if assigns:
+                    p.grad = q.grad.clone()
+            meta.step()
+
+    report = judged(train)
+    found = findings(report, "zero_grad_called") + findings(report, "gradients_used")
+    assert any("zero_grad is never called" in one for one in found) == (not assigns)

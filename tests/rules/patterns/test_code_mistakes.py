@@ -1220,7 +1220,9 @@ CODE = {
         """
         val_sampler = DistributedSampler(val_data, shuffle=False)
         held_out = DistributedSampler(test_data)
+        sampler = DistributedSampler(train_data)
         for epoch in range(9):
+            sampler.set_epoch(epoch)
             for batch in loader:
                 step(batch)
         """,

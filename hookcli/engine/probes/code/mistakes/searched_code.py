@@ -65,18 +65,21 @@ class SearchedCode:
 
     @cached_property
     def _names(self) -> str:
-        """All names, attributes, arguments and definitions, each once."""
+        """All names, attributes, arguments and definitions, each once, in a line of its own."""
         found = {node.id for node in self.all(ast.Name)}
         found |= {node.attr for node in self.all(ast.Attribute)}
         found |= {node.arg for node in self.all(ast.arg)}
         found |= {node.arg or "" for node in self.all(ast.keyword)}
         found |= {node.name for node in self.functions}
         found |= {node.name for node in self.all(ast.ClassDef)}
-        return " ".join(found)
+        return "\n".join(found)
 
     def names(self, pattern: str) -> bool:
-        """Return whether a name has a pattern: most searches are about code that names a thing."""
-        return re.search(pattern, self._names, re.IGNORECASE) is not None
+        """Return whether a name has a pattern: most searches are about code that names a thing.
+
+        `^` and `$` are the ends of a name.
+        """
+        return re.search(pattern, self._names, re.IGNORECASE | re.MULTILINE) is not None
 
     @cached_property
     def parents(self) -> dict[int, ast.AST]:

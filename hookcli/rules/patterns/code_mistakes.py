@@ -369,6 +369,30 @@ _SENTENCES = {
         "'{other}' computes a loss and never calls `{what}`: the loss is not that of its outputs",
         "compute the outputs by `{what}(...)`",
     ),
+    "loss_by_samples": _Sentence(
+        "`{what}` adds up mean losses of batches, and `{other}` counts samples: the figure is too "
+        "small, by the number of samples in a batch",
+        "divide by the number of batches, or add `loss.item() * len(x)`",
+        is_note=True,
+    ),
+    "metric_not_reset": _Sentence(
+        "nothing resets `{what}`: its value of an epoch is over all epochs before, too",
+        "call `{what}.reset()` when an epoch begins",
+    ),
+    "logits_at_half": _Sentence(
+        "`{what}` compares logits with 0.5, which is a probability of 0.62",
+        "compare logits with 0, or their sigmoid with 0.5",
+    ),
+    "penalty_without_abs": _Sentence(
+        "a penalty adds up `{what}` of parameters without an absolute value: it is lowest for "
+        "large negative parameters",
+        "use `p.abs().sum()`, or `p.square().sum()`",
+    ),
+    "one_for_folds": _Sentence(
+        "`{what}` is trained on one fold after another: it has been trained on what later folds "
+        "test it with",
+        "construct the model and its optimizer anew for each fold",
+    ),
     "batch_scores": _Sentence(
         "`{what}` adds up the {other} of each batch: their mean is not the score of all samples",
         "collect predictions and labels of all batches, and compute the score once",

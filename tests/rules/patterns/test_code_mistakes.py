@@ -570,6 +570,110 @@ CODE = {
                 one.loss()
         """,
     ),
+    "loss_by_samples": (
+        """
+        criterion = nn.MSELoss()
+        def run(model, loader):
+            total = 0.0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                total += loss.item()
+            return total / len(loader.dataset)
+        """,
+        """
+        criterion = nn.MSELoss()
+        summed = nn.MSELoss(reduction="sum")
+        def run(model, loader):
+            total, other = 0.0, 0.0
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                total += loss.item() * len(x)
+                loss = summed(model(x), y)
+            return total / len(loader.dataset)
+        def sums(model, loader):
+            for x, y in loader:
+                loss = F.nll_loss(model(x), y, reduction="sum")
+                total += loss.item()
+            return total / len(loader.dataset)
+        def mean(model, loader):
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                total += loss.item()
+            return total / len(loader)
+        """,
+    ),
+    "metric_not_reset": (
+        """
+        for epoch in range(9):
+            for x, y in loader:
+                accuracy.update(model(x), y)
+            print(accuracy.compute())
+        """,
+        """
+        for epoch in range(9):
+            accuracy.reset()
+            made = Accuracy()
+            for x, y in loader:
+                accuracy.update(model(x), y)
+                made.update(model(x), y)
+                each.update(model(x), y)
+                each.compute()
+            print(accuracy.compute(), made.compute())
+        for x, y in loader:
+            once.update(model(x), y)
+        print(once.compute())
+        """,
+    ),
+    "logits_at_half": (
+        """
+        criterion = nn.BCEWithLogitsLoss()
+        output = model(x)
+        loss = criterion(output, y)
+        hits = (model(x) > 0.5).float()
+        """,
+        """
+        criterion = nn.BCEWithLogitsLoss()
+        output = model(x)
+        loss = criterion(output, y)
+        hits = (output > 0).float() + (torch.sigmoid(model(x)) > 0.5).float()
+        shares = torch.sigmoid(output)
+        hits = shares > 0.5
+        labels = (y > 0.5).float()
+        other = nn.BCELoss()(classifier(x), y)
+        hits = classifier(x) > 0.5
+        """,
+    ),
+    "penalty_without_abs": (
+        """
+        def penalty(model):
+            return sum(p.sum() for p in model.parameters())
+        """,
+        """
+        def penalty(model):
+            return sum(p.abs().sum() for p in model.parameters())
+        print(sum(p.sum() for p in model.parameters()))
+        checksum = sum(p.sum() for p in model.parameters())
+        """,
+    ),
+    "one_for_folds": (
+        """
+        model = make()
+        for fold, (train, test) in enumerate(kfold.split(x)):
+            fit(model, x[train])
+            scores.append(evaluate(model, x[test]))
+        """,
+        """
+        model = make()
+        for fold, (train, test) in enumerate(kfold.split(x)):
+            model = make()
+            fit(model, x[train])
+        for fold in folds:
+            net.load_state_dict(first)
+            fit(net, fold)
+        for fold in folds:
+            scores.append(evaluate(model, fold))
+        """,
+    ),
     "batch_scores": (
         """
         for x, y in val_loader:

@@ -11,6 +11,7 @@ from hookcli.engine.probes.code.mistakes.searched_code import (
     SearchedCode,
     called,
     names_in,
+    plain_names,
     short,
     target_of,
     text_of,
@@ -31,6 +32,7 @@ _SCORES = {
     "average_precision_score", "matthews_corrcoef", "balanced_accuracy_score",
 }  # fmt: skip
 _CURVES = {"roc_auc_score", "average_precision_score", "roc_curve", "precision_recall_curve"}
+_PENALTIES = {"penalty", "reg", "regularization", "regularizer", "lasso", "sparsity"}
 _CONVERSIONS = {"float", "int", "long", "astype", "cpu", "numpy", "detach", "tolist"}
 
 
@@ -258,6 +260,64 @@ def scores_of_decisions(code: SearchedCode) -> Iterator[Mistake]:
         values = made.get(text_of(given[0]), []) if isinstance(given[0], ast.Name) else given
         if values and all(map(_is_decision, values)):
             yield Mistake(short(call), call.lineno, short(values[0]))
+
+
+def logits_at_half(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield logits that are compared with 0.5, as probabilities are."""
+    losses = {
+        text_of(node.targets[0])
+        for node in code.all(ast.Assign)
+        if called(node.value) == "BCEWithLogitsLoss"
+    }
+    given = [
+        call.args[0]
+        for call in code.all(ast.Call)
+        if call.args
+        and (text_of(call.func) in losses or called(call) == "binary_cross_entropy_with_logits")
+    ]
+    names = {one.id for one in given if isinstance(one, ast.Name)}
+    models = {text_of(one.func) for one in given if isinstance(one, ast.Call)}
+    for node in code.all(ast.Assign):
+        target = target_of(node)
+        if isinstance(target, ast.Name) and target.id in names:
+            if isinstance(node.value, ast.Call) and not isinstance(node.value.func, ast.Attribute):
+                models.add(text_of(node.value.func))
+            if "sigmoid" in text_of(node.value).lower():
+                names.discard(target.id)
+    models = {name for name in models if "sigmoid" not in name.lower()}
+    for test in code.all(ast.Compare):
+        if not isinstance(test.ops[0], ast.Gt | ast.GtE) or text_of(test.comparators[0]) != "0.5":
+            continue
+        left = test.left
+        is_logit = isinstance(left, ast.Name) and left.id in names
+        is_logit |= isinstance(left, ast.Call) and text_of(left.func) in models
+        if is_logit:
+            yield Mistake(short(test), test.lineno)
+
+
+def penalties_without_abs(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield penalties that are sums of the parameters themselves: they push them to minus."""
+    for node in code.all(ast.GeneratorExp):
+        value, loop = node.elt, node.generators[0]
+        if called(value) != "sum" or not isinstance(value, ast.Call) or value.args:
+            continue
+        if called(loop.iter) not in ("parameters", "named_parameters"):
+            continue
+        owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+        if not isinstance(owner, ast.Name) or owner.id not in plain_names(loop.target):
+            continue
+        parent: ast.AST | None = node
+        while parent is not None and not _is_penalty(parent):
+            parent = code.parents.get(id(parent))
+        if parent is not None:
+            yield Mistake(text_of(value), node.lineno)
+
+
+def _is_penalty(node: ast.AST) -> bool:
+    """Return whether a function or an assignment is named as a penalty."""
+    name = node.name if isinstance(node, ast.FunctionDef) else ""
+    target = target_of(node)
+    return bool(words(name or ("" if target is None else text_of(target))) & _PENALTIES)
 
 
 def _is_decision(node: ast.expr) -> bool:

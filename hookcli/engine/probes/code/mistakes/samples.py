@@ -22,6 +22,8 @@ _TRAIN = {"train", "training", "tr"}
 _TEST = {"test", "testing", "val", "valid", "validation", "dev", "te"}
 _REPEATS = re.compile(r"fit_resample|over_?sample|upsample_minority", re.IGNORECASE)
 _SPLITTERS = {"train_test_split", "random_split"}
+_FITS = {"fit", "train", "backward"}
+_RENEWS = {"deepcopy", "load", "reset", "init", "reinit", "apply", "clone", "build", "make"}
 _PAIRED = {"TensorDataset", "StackDataset", "zip"}
 _INPUTS = {"x", "xs", "image", "images", "input", "inputs", "features", "samples", "texts"}
 _PICTURES = _INPUTS | {"img", "imgs", "frames", "pictures"}
@@ -137,6 +139,49 @@ def transforms_of_shared_data(code: SearchedCode) -> Iterator[Mistake]:
         replaced = any(text_of(one.targets[0]) == text_of(owner) for one in code.all(ast.Assign))
         if data and others and not replaced:
             yield Mistake(text_of(target), node.lineno, others[0])
+
+
+def models_of_several_folds(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield models that are trained on one fold after another, and tested on what they know."""
+    for block in code.blocks:
+        for loop in block:
+            if not isinstance(loop, ast.For) or not _is_over_folds(loop):
+                continue
+            before = {
+                name
+                for node in block
+                if isinstance(node, ast.Assign) and node.lineno < loop.lineno
+                for name in plain_names(node.targets[0])
+                if isinstance(node.value, ast.Call)
+            }
+            inside = [*ast.walk(loop)]
+            stored = {one.id for one in inside if isinstance(one, ast.Name) and _is_stored(one)}
+            trained = {
+                name
+                for one in inside
+                if isinstance(one, ast.Call) and words(called(one)) & _FITS
+                for name in plain_names(one) & {"model", "net", "network"}
+            }
+            renewed = any(words(called(one)) & _RENEWS for one in inside)
+            for name in sorted(trained & before - stored) if not renewed else ():
+                yield Mistake(name, loop.lineno)
+
+
+def _is_over_folds(loop: ast.For) -> bool:
+    """Return whether a loop is over the folds of a cross-validation."""
+    if re.search(r"fold", text_of(loop.iter) + " " + text_of(loop.target), re.IGNORECASE):
+        return True
+    own = plain_names(loop.target)
+    return any(
+        isinstance(one, ast.Subscript)
+        and re.search(r"folds?$", text_of(one.value), re.IGNORECASE)
+        and plain_names(one.slice) & own
+        for one in ast.walk(loop)
+    )
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def mixed_splits(code: SearchedCode) -> Iterator[Mistake]:

@@ -325,6 +325,86 @@ def means_over_samples(code: SearchedCode) -> Iterator[Mistake]:
             return
 
 
+def losses_over_samples(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield sums of mean losses of batches that are divided by the number of samples."""
+    means = {
+        text_of(node.targets[0])
+        for node in code.all(ast.Assign)
+        if _LOSS_CLASS.search(called(node.value)) and _takes_mean(node.value)
+    }
+    for function in [*code.functions, code.tree]:
+        nodes = list(ast.walk(function))
+        made: dict[str, list[bool]] = {}
+        for one in nodes:
+            target = target_of(one)
+            if isinstance(one, ast.Assign) and isinstance(target, ast.Name):
+                made.setdefault(target.id, []).append(_is_mean_loss(one.value, means))
+        losses = {name for name, are_means in made.items() if all(are_means)}
+        sums = {
+            text_of(one.target): one
+            for one in nodes
+            if isinstance(one, ast.AugAssign)
+            and isinstance(one.op, ast.Add)
+            and called(one.value) == "item"
+            and plain_names(one.value) & losses
+            and isinstance(one.value, ast.Call)
+            and isinstance(getattr(one.value.func, "value", None), ast.Name)
+        }
+        for node in nodes:
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                total = sums.get(text_of(node.left))
+                if total is not None and _counts_data(node.right):
+                    yield Mistake(short(total), total.lineno, text_of(node.right))
+                    return
+
+
+_LOSS_CLASS = re.compile(r"^\w+Loss$")
+_LOSS_FUNCTION = re.compile(r"^(cross_entropy|nll_loss|mse_loss|l1_loss|binary_cross_entropy\w*)$")
+
+
+def _is_mean_loss(node: ast.expr, means: set[str]) -> bool:
+    """Return whether a node calls a loss function that returns a mean; some are in variables."""
+    if not isinstance(node, ast.Call):
+        return False
+    if text_of(node.func) in means:
+        return True
+    return _LOSS_FUNCTION.search(called(node)) is not None and _takes_mean(node)
+
+
+def _takes_mean(call: ast.expr) -> bool:
+    """Return whether a loss is the mean over a batch, as it is by default."""
+    given = call.keywords if isinstance(call, ast.Call) else []
+    return not any(one.arg in ("reduction", "size_average", "reduce") for one in given)
+
+
+def metrics_without_reset(code: SearchedCode) -> Iterator[Mistake]:
+    """Yield metrics that each epoch updates and computes, and that nothing resets."""
+    calls: dict[str, dict[str, ast.Call]] = {}
+    for call in code.all(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_METRIC:
+            calls.setdefault(text_of(call.func.value), {}).setdefault(call.func.attr, call)
+    for loop in code.all(ast.For):
+        if "epoch" not in text_of(loop.target).lower():
+            continue
+        inside = {id(one) for one in ast.walk(loop)}
+        deeper = {
+            id(one)
+            for part in ast.walk(loop)
+            if isinstance(part, ast.For) and part is not loop
+            for one in ast.walk(part)
+        }
+        stored = {text_of(t) for one in ast.walk(loop) if (t := target_of(one)) is not None}
+        for name, used in calls.items():
+            update, compute = used.get("update"), used.get("compute")
+            if update is None or compute is None or "reset" in used or name in stored:
+                continue
+            if id(update) in deeper and id(compute) in inside and id(compute) not in deeper:
+                yield Mistake(name, compute.lineno)
+
+
+_OF_METRIC = {"update", "compute", "reset"}
+
+
 def _is_mean(node: ast.expr) -> bool:
     """Return whether a node is the mean of a comparison, over all elements."""
     plain = isinstance(node, ast.Call) and not node.args and not node.keywords

@@ -84,6 +84,7 @@ class Schedules(Observer):
         self._made: dict[int, _Made] = {}
         self._steps: dict[int, int] = {}  # of optimizers
         self._rate: float | None = None
+        self._stepped: set[int] = set()  # keys of optimizers with a scheduler that steps
         self._levelled: dict[int, list[float]] = {}  # rates of groups before, by scheduler
 
     def making(self, call: TorchCall) -> None:
@@ -135,6 +136,7 @@ class Schedules(Observer):
             if hasattr(scheduler, "mode") and len(call.args) + len(call.kwargs) > 1:
                 known.metric = _metric(call)
         known.calls += 1
+        self._stepped.add(self.seen.key_of(optimizer))
         for other in self._schedules.values():
             is_last = type(other.scheduler) is SWALR and other is not known
             if is_last and other.scheduler.optimizer is optimizer:
@@ -220,7 +222,8 @@ class Schedules(Observer):
             if optimizer is None:
                 continue
             steps = self._steps.get(self.seen.key_of(optimizer), 0) - made.before
-            if not made.steps and steps >= _LEAST:
+            is_replaced = self.seen.key_of(optimizer) in self._stepped
+            if not made.steps and steps >= _LEAST and not is_replaced:
                 self.facts.add(
                     "unused_schedule",
                     made.type,

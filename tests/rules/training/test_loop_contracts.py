@@ -77,6 +77,24 @@ def test_one_max_lr_for_groups_with_different_rates_is_named(rates, most, is_fou
     assert all("one max_lr for 2 groups with the learning rates 0.001, 0.1" in one for one in found)
 
 
+@pytest.mark.parametrize(("steps", "is_found"), [(True, False), (False, True)])
+def test_a_schedule_that_another_one_replaces_is_not_missed(steps, is_found):
+    """As of a training that is resumed: the learning rate does not stay as it is."""
+
+    def train():
+        net = net_of()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        lr_scheduler.CosineAnnealingLR(optimizer, 80)
+        later = lr_scheduler.CosineAnnealingLR(optimizer, 80) if steps else None
+        for _ in range(80):
+            step(net, optimizer)
+            if later is not None:
+                later.step()
+
+    found = findings(judged(train), "schedule_steps")
+    assert any("is constructed and never steps" in one for one in found) == is_found
+
+
 # Optimizers
 
 

@@ -84,11 +84,10 @@ def test_a_schedule_that_another_one_replaces_is_not_missed(steps, is_found):
     def train():
         net = net_of()
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-        lr_scheduler.CosineAnnealingLR(optimizer, 80)
-        later = lr_scheduler.CosineAnnealingLR(optimizer, 80) if steps else None
+        made = [lr_scheduler.CosineAnnealingLR(optimizer, 80) for _ in range(1 + steps)]
         for _ in range(80):
             step(net, optimizer)
-            if later is not None:
+            for later in made[1:]:
                 later.step()
 
     found = findings(judged(train), "schedule_steps")

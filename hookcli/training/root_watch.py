@@ -32,7 +32,6 @@ from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
-from hookcli.refusals import raise_if_external
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
@@ -594,15 +593,14 @@ class RootWatch:
 
 
 def _empty(kind: type[nn.Module]) -> nn.Module:
-    """Return a module of a class without parameters; a plain one if the class does not allow it."""
+    """Return a module without parameters whose class has the name of another one.
+
+    It is not of that class, whose code may do anything when an instance is made.
+    """
     if issubclass(kind, LooseParameters):
         return LooseParameters({})
-    try:
-        made = kind.__new__(kind)
-        nn.Module.__init__(made)
-    except Exception as error:  # noqa: BLE001  # its code may do anything
-        raise_if_external(error)
-        return nn.Module()
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    made: nn.Module = type(kind.__name__, (nn.Module,), names)()
     return made
 
 

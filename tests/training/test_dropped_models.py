@@ -229,20 +229,30 @@ def test_parameters_that_an_optimizer_has_are_not_let_go_of():
     assert all(record.parameters for record in report.records)
 
 
-def test_a_class_that_needs_arguments_to_be_made():
-    class Needy(nn.Linear):
-        def __new__(cls, size):
+def test_no_code_of_the_class_runs_when_a_model_is_dropped():
+    made = []
+
+    class Counted(nn.Linear):
+        def __new__(cls, size=4):
+            made.append("new")
             return super().__new__(cls)
 
         def __init__(self, size):
+            made.append("init")
             super().__init__(size, 1)
+
+        def named_parameters(self, *args, **kwargs):
+            assert self.weight is not None
+            return super().named_parameters(*args, **kwargs)
 
     def train():
         for _ in range(3):
-            fold(lambda: Needy(4), SCHEDULERS["none"])
+            fold(lambda: Counted(4), SCHEDULERS["none"])
 
     report, _ = watched(train)
-    assert [record.training.root_type for record in report.records] == ["Needy"] * 3
+    assert [record.training.root_type for record in report.records] == ["Counted"] * 3
+    assert made == ["new", "init"] * 3
+    assert not [note for note in report.warnings if "left out" in note]
 
 
 @pytest.mark.parametrize("trains", [True, False])

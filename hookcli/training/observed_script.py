@@ -86,15 +86,20 @@ class ObservedScript:
     passes: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     compiles: bool = False
     has_children: bool = False
-    _keys: weakref.WeakKeyDictionary[Any, int] = field(default_factory=weakref.WeakKeyDictionary)
+    _keys: dict[int, tuple[weakref.ref[Any], int]] = field(default_factory=dict)  # by id
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def key_of(self, optimizer: Any) -> int:
         """Return a number of an optimizer, which no other one gets, also once it is gone."""
-        key = self._keys.get(optimizer)
-        if key is None:
-            key = self._keys[optimizer] = next(self._numbers)
-        return key
+        known = self._keys.get(id(optimizer))
+        if known is None or known[0]() is not optimizer:  # one that is gone had this id
+            known = self._keys[id(optimizer)] = weakref.ref(optimizer), next(self._numbers)
+        return known[1]
+
+    def constructed(self) -> list[Any]:
+        """Return the optimizers that the script has constructed and not dropped."""
+        known = [reference() for reference, _ in list(self._keys.values())]
+        return [optimizer for optimizer in known if optimizer is not None]
 
     def is_wanted(self, root: RootWatch) -> bool:
         """Return whether --root selects a root."""

@@ -246,6 +246,7 @@ class Watch:
     def _constructed(self, optimizer: Any, frame: FrameType) -> None:
         """Tell the observers of an optimizer that is being constructed."""
         place = places.of_frame(frame)
+        self._seen.key_of(optimizer)
         for tell in self._observers.constructed:
             tell(optimizer, place)
         self._inside.constructed(optimizer)

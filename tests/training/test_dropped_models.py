@@ -282,3 +282,24 @@ def test_a_loaded_model_that_ran_before_it_was_dropped_is_used(trains, tmp_path)
 
     report, _ = watched(train)
     assert not [fact for fact in report.facts or () if fact.kind == "unused_model"]
+
+
+def test_optimizers_that_compare_by_value_are_told_apart():
+    """A class of the script may define `__eq__`, and so have no hash."""
+
+    class Equal(torch.optim.SGD):
+        __hash__ = None
+
+        def __eq__(self, other):
+            return True
+
+    def train():
+        for _ in range(3):
+            net = MODELS["layer"]()
+            optimizer = Equal(net.parameters(), lr=0.01)
+            for _ in range(3):
+                step(net, optimizer)
+
+    report, _ = watched(train)
+    assert [record.training.total for record in report.records] == [3, 3, 3]
+    assert not [note for note in report.warnings if "left out" in note]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 from hookcli.models import module_tree, places
 from hookcli.report.report import Report
@@ -85,7 +84,7 @@ class DroppedModels:
     def _is_dropped(self, key: int) -> bool:
         """Return whether only hookcli refers to an optimizer."""
         optimizers = self._seen.optimizers
-        own = 1 + self._observers.references(optimizers[key]) + _own_references(optimizers[key])
+        own = 1 + self._observers.references(optimizers[key])
         return count_references([optimizers[key]]) <= own
 
     def _forget_optimizer(self, key: int) -> None:
@@ -147,13 +146,3 @@ def _is_dropped(root: RootWatch) -> bool:
         for table in (module._parameters for module, _ in module_tree.modules(root.root))
         for name in table
     )
-
-
-def _own_references(optimizer: Any) -> int:
-    """Return how often an optimizer refers to itself: its `step` does so behind a scheduler."""
-    step: Any = vars(optimizer).get("step")
-    many = 0
-    while step is not None:
-        many += getattr(step, "__self__", None) is optimizer
-        step = getattr(step, "__wrapped__", None)
-    return many

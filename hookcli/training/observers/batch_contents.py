@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset, WeightedRandomSampler
 
+from hookcli.engine.probes.code.user_source import is_own
 from hookcli.models import places
 from hookcli.models.batch import forward_signature
 from hookcli.models.nested import argument_leaves
@@ -89,8 +91,8 @@ class BatchContents(Observer):
     def _look_at_workers(self, loader: Any, call: TorchCall) -> None:
         """Note a data set of the script that each worker iterates over, as it divides nothing."""
         kind = type(loader.dataset)
-        place = places.of_class(kind)
-        if loader.num_workers < 2 or loader.worker_init_fn is not None or not _is_own(place):
+        by_script = is_own(inspect.getattr_static(kind, "__iter__"))
+        if loader.num_workers < 2 or loader.worker_init_fn is not None or not by_script:
             return
         self.facts.look("repeated_stream")
         if not _names_of(kind) & (_DIVIDES | _DRAWS):
@@ -189,11 +191,6 @@ class BatchContents(Observer):
                     whole=known.whole,
                 )
         self._kept.clear()
-
-
-def _is_own(place: str | None) -> bool:
-    """Return whether a class is one of the script's, and not of a package that is installed."""
-    return place is not None and "site-packages" not in place and "dist-packages" not in place
 
 
 def _names_of(kind: type) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import weakref
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -105,13 +104,8 @@ class LossLook(Observer):
         self._schedule = LookSchedule()
         self._looks: dict[str | None, int] = {}
         self._known: set[int] = set()  # numbers of the roots whose settings were looked at
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         # Where torch.autograd.grad was called without a graph of its results, since backward.
         self._without_graph: str | None = None
-
-    def constructed(self, optimizer: Any, place: str | None) -> None:
-        """Note an optimizer, to know the parameters that it has."""
-        self._optimizers.add(optimizer)
 
     def gradient(self, call: TorchCall) -> None:
         """Note a call of torch.autograd.grad that makes no graph, for something else than weights.
@@ -160,11 +154,11 @@ class LossLook(Observer):
                 watcher.enter(made, batch)
             watcher.graph(start, owners)
             for measurement in watcher.measurements:
-                signs = (*_OF_KL, *(_OF_ONE if len(self._optimizers) < 2 else ()))
+                signs = (*_OF_KL, *(_OF_ONE if len(self.seen.constructed()) < 2 else ()))
                 if measurement.probe != SIGNS or measurement.value["what"] in signs:
                     self._note(measurement, calls[-1][0])
         held = {id(p) for root in roots for p in root.root.parameters()}
-        held |= {id(p) for one in self._optimizers for p in parameters_of(one)}
+        held |= {id(p) for one in self.seen.constructed() for p in parameters_of(one)}
         strange = [leaf for leaf, _ in leaves_of_graph(start) if id(leaf) not in held]
         for root in roots:
             for name, kind, count in unregistered(root.root, strange):
@@ -254,7 +248,7 @@ class LossLook(Observer):
 
     def _trains(self, node: Any) -> bool:
         """Return whether an optimizer has a parameter of the target of a loss: else it stays."""
-        held = {id(p) for one in self._optimizers for p in parameters_of(one)}
+        held = {id(p) for one in self.seen.constructed() for p in parameters_of(one)}
         target = node.next_functions[1][0]
         return any(id(leaf) in held for leaf, _ in leaves_behind(target))
 

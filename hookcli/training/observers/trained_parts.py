@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,14 +53,12 @@ class TrainedParts(Observer):
         self._looks: dict[int, int] = {}
         self._values: dict[int, tuple[float, ...]] = {}
         self._trained_with: dict[int, tuple[str | None, str]] = {}  # optimizers: place and type
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._starved: dict[int, int] = {}  # looks, by the number of a root
         self._starving: dict[int, _Starving] = {}
         self._root_schedule = LookSchedule()
 
     def constructed(self, optimizer: Any, place: str | None) -> None:
         """Note where an optimizer is constructed."""
-        self._optimizers.add(optimizer)
         if len(self._places) < _MOST:
             self._places[self.seen.key_of(optimizer)] = place
 
@@ -81,7 +78,7 @@ class TrainedParts(Observer):
         for record in records:
             self._search(record)
         held: set[int] = set()
-        for one in list(self._optimizers) if len(self.seen.roots) > 1 else ():
+        for one in self.seen.constructed() if len(self.seen.roots) > 1 else ():
             held.update(id(p) for p in parameters_of(one))
         for root in self.seen.roots.values():
             if self._is_unheld(root) and root.parameter_ids().isdisjoint(held):
@@ -99,7 +96,7 @@ class TrainedParts(Observer):
             self._starved[root.number] = self._starved.get(root.number, 0) + 1
             holders = (
                 one
-                for one in self._optimizers
+                for one in self.seen.constructed()
                 if not root.parameter_ids().isdisjoint(id(p) for p in parameters_of(one))
             )
             held = {id(p) for p in parameters_of(optimizer)}

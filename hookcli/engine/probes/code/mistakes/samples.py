@@ -84,11 +84,12 @@ def separately_shuffled_loaders(code: SearchedCode) -> Iterator[Mistake]:
         shuffled = {
             target.id: node.lineno
             for node in block
-            if isinstance(target := target_of(node), ast.Name)
-            and called(node.value) == "DataLoader"  # type: ignore[attr-defined]
+            if isinstance(node, ast.Assign)
+            and isinstance(target := target_of(node), ast.Name)
+            and isinstance(node.value, ast.Call)
+            and called(node.value) == "DataLoader"
             and any(
-                one.arg == "shuffle" and text_of(one.value) == "True"
-                for one in node.value.keywords  # type: ignore[attr-defined]
+                one.arg == "shuffle" and text_of(one.value) == "True" for one in node.value.keywords
             )
         }
         for labels in shuffled:
@@ -118,14 +119,14 @@ def splits_of_repeated_samples(code: SearchedCode) -> Iterator[Mistake]:
 
 def transforms_of_shared_data(code: SearchedCode) -> Iterator[Mistake]:
     """Yield transforms that are set on the data of a subset, which other subsets share."""
-    splits: dict[str, tuple[str, int]] = {}  # subsets: their data, and the line
+    splits: dict[str, str] = {}  # subsets: their data
     for node in code.all(ast.Assign):
         target, value = node.targets[0], node.value
         if called(value) == "random_split" and isinstance(value, ast.Call) and value.args:
             for one in getattr(target, "elts", ()):
-                splits[text_of(one)] = text_of(value.args[0]), node.lineno
+                splits[text_of(one)] = text_of(value.args[0])
         elif called(value) == "Subset" and isinstance(value, ast.Call) and value.args:
-            splits[text_of(target)] = text_of(value.args[0]), node.lineno
+            splits[text_of(target)] = text_of(value.args[0])
     for node in code.all(ast.Assign):
         target = node.targets[0]
         if not isinstance(target, ast.Attribute) or not words(target.attr) & {"transform"}:
@@ -134,8 +135,8 @@ def transforms_of_shared_data(code: SearchedCode) -> Iterator[Mistake]:
         if not isinstance(owner, ast.Attribute) or owner.attr != "dataset":
             continue
         own = text_of(owner.value)
-        data = splits.get(own, ("", 0))[0]
-        others = [name for name, (of, _) in splits.items() if of == data and name != own]
+        data = splits.get(own)
+        others = [name for name, of in splits.items() if of == data and name != own]
         replaced = any(text_of(one.targets[0]) == text_of(owner) for one in code.all(ast.Assign))
         if data and others and not replaced:
             yield Mistake(text_of(target), node.lineno, others[0])
@@ -155,7 +156,11 @@ def models_of_several_folds(code: SearchedCode) -> Iterator[Mistake]:
                 if isinstance(node.value, ast.Call)
             }
             inside = [*ast.walk(loop)]
-            stored = {one.id for one in inside if isinstance(one, ast.Name) and _is_stored(one)}
+            stored = {
+                one.id
+                for one in inside
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
             trained = {
                 name
                 for one in inside
@@ -178,10 +183,6 @@ def _is_over_folds(loop: ast.For) -> bool:
         and plain_names(one.slice) & own
         for one in ast.walk(loop)
     )
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def mixed_splits(code: SearchedCode) -> Iterator[Mistake]:

@@ -376,7 +376,7 @@ _SENTENCES = {
         is_note=True,
     ),
     "metric_not_reset": _Sentence(
-        "nothing resets `{what}`: its value of an epoch is over all epochs before, too",
+        "nothing resets `{what}`: its value in an epoch covers all earlier epochs, too",
         "call `{what}.reset()` when an epoch begins",
     ),
     "logits_at_half": _Sentence(
@@ -389,8 +389,8 @@ _SENTENCES = {
         "use `p.abs().sum()`, or `p.square().sum()`",
     ),
     "one_for_folds": _Sentence(
-        "`{what}` is trained on one fold after another: it has been trained on what later folds "
-        "test it with",
+        "`{what}` is trained on one fold after another: later folds test it on samples that it was "
+        "trained on",
         "construct the model and its optimizer anew for each fold",
     ),
     "batch_scores": _Sentence(
@@ -403,8 +403,8 @@ _SENTENCES = {
         "pass probabilities or logits",
     ),
     "repeated_split": _Sentence(
-        "`{what}` splits data in which line {other} has repeated samples: the same sample is "
-        "trained on and held out",
+        "`{what}` splits data in which line {other} has repeated samples: copies of one sample "
+        "may be trained on and held out",
         "split first, then repeat samples of the training alone",
     ),
     "shared_transform": _Sentence(

@@ -97,8 +97,8 @@ def _sorted(fact: ScriptFact) -> tuple[str, str]:
 def _stream(fact: ScriptFact) -> tuple[str, str]:
     many = fact.values["workers"]
     return (
-        f"each of {many:,} workers iterates over all samples of '{fact.target}', which come "
-        f"{many:,} times: PyTorch does not divide an IterableDataset among them",
+        f"each of {many:,} workers iterates over all samples of '{fact.target}', whose methods "
+        f"divide nothing: they come {many:,} times",
         "take every n-th sample in __iter__, by `torch.utils.data.get_worker_info()`",
     )
 

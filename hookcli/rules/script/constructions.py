@@ -176,7 +176,7 @@ def _random_closure(fact: ScriptFact) -> tuple[str, str]:
     return (
         f"{fact.target} compares the gradients of several calls of its closure, and "
         f"{counted(fact.values['dropouts'], 'module')} with dropout draws another mask in each",
-        "set the model to eval mode, or use Adam",
+        "remove the dropout, or use Adam",
     )
 
 
